@@ -19,7 +19,7 @@ var (
 const mostNoSense = 200
 
 // senseless is the sign by which an answer shows that the server could do nothing with some calls, though it is not marked as an error:
-// "Invalid Date" or NaN in the place of the value, or a list of which each entry failed. It is "" where there is none, and where a call
+// "Invalid Date" or NaN in the place of the value, or lists of which each entry failed. It is "" where there is none, and where a call
 // says the word itself. A text about NaN, and a table with a gap, are answers.
 func senseless(text string, calls ...Call) string {
 	text = strings.TrimSpace(text)
@@ -37,7 +37,7 @@ func senseless(text string, calls ...Call) string {
 		if sign != "" && !said(sign) {
 			return sign
 		}
-		return failures(json.RawMessage(raw))
+		return failures(json.RawMessage(raw), calls)
 	}
 	if len(text) > mostNoSense || strings.Contains(text, "\n") {
 		return ""
@@ -48,50 +48,111 @@ func senseless(text string, calls ...Call) string {
 	return ""
 }
 
-// valueless is the sign of a JSON answer none of whose texts and numbers is a value, "" where one is.
+// valueless is the sign of a JSON answer that has an Invalid Date, which no field of a program holds for its own sake, or none of whose texts
+// and numbers is a value; "" of any other.
 func valueless(raw json.RawMessage) (sign string) {
 	var leaves []leaf
 	walk(nil, raw, &leaves)
+	gaps := 0
 	for _, l := range leaves {
 		found := noValue.FindString(l.text())
-		switch {
-		case strings.HasPrefix(found, "Invalid"): // which no field of a program holds for its own sake
+		if strings.HasPrefix(found, "Invalid") {
 			return found
-		case found == "":
-			return ""
 		}
-		sign = found
+		if found != "" {
+			sign = found
+			gaps++
+		}
+	}
+	if gaps < len(leaves) {
+		return ""
 	}
 	return sign
 }
 
-// failures is the sign of an answer that is, or holds, a list of which each entry says that it failed.
-func failures(raw json.RawMessage) string {
-	list := listOf(raw)
-	for _, m := range members(raw) {
-		if strings.HasPrefix(strings.TrimSpace(string(m.raw)), "[") && len(list) == 0 {
-			list = listOf(m.raw)
-		}
-	}
-	for _, one := range list {
-		ok, told := false, false
-		for _, key := range []string{"success", "ok", "succeeded"} {
-			if v := string(find(one, key)); v != "" {
-				ok, told = v != "false", true
-			}
-		}
-		if !told {
-			text := strings.TrimSpace(string(find(one, "error")))
-			ok = text == "" || text == "null" || text == `""` || text == "{}" || text == "[]" || text == "false"
-		}
-		if ok {
+var (
+	// names are last words of keys that tell which thing failed, and telling those of keys that tell that it did, and why.
+	names   = []string{"id", "name", "key", "index", "number", "title", "label"}
+	telling = []string{"success", "ok", "succeeded", "error", "errors", "message", "reason", "detail", "details", "code", "status", "type"}
+	// result are last words of keys that have what a call was made for.
+	result = []string{"value", "result", "output", "answer"}
+	// wantsFailures are words of a tool that lists what failed, and a choice of such: then it is what was asked for.
+	wantsFailures  = []string{"error", "errors", "failed", "failure", "failures", "log", "logs", "problems", "issues", "diagnostics"}
+	failuresChosen = regexp.MustCompile(`(?i)"(?:errors?|failed|failures?|failing)"`)
+)
+
+// failures is the sign of an answer that has lists of objects, each of which says that it failed, and nothing else. Where a call asks for
+// what failed, such a list is what it is to answer.
+func failures(raw json.RawMessage, calls []Call) string {
+	for _, c := range calls {
+		if failuresChosen.Match(c.Arguments) || slices.ContainsFunc(words(c.Tool), func(w string) bool { return slices.Contains(wantsFailures, w) }) {
 			return ""
 		}
 	}
-	if len(list) == 0 {
+	found := false
+	if !failing(raw, "", calls, &found) || !found {
 		return ""
 	}
 	return "failures alone"
+}
+
+// failing reports whether all lists in an answer are of failures, and no field is its result; found, whether there is one.
+func failing(raw json.RawMessage, key string, calls []Call, found *bool) bool {
+	raw = json.RawMessage(strings.TrimSpace(string(raw)))
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+	case raw[0] == '{':
+		for _, m := range members(raw) {
+			if !failing(m.raw, m.name, calls, found) {
+				return false
+			}
+		}
+	case raw[0] == '[':
+		for _, one := range listOf(raw) {
+			if !fails(one, calls) {
+				return false
+			}
+			*found = true
+		}
+	default:
+		return !endsWith(key, result)
+	}
+	return true
+}
+
+// fails reports whether an entry of a list says that it failed and why, and has no value beside its names: none but one that a call gave.
+func fails(one json.RawMessage, calls []Call) bool {
+	why, ok := "", true
+	for _, m := range members(one) {
+		text := strings.TrimSpace(string(m.raw))
+		switch {
+		case slices.Contains([]string{"success", "ok", "succeeded"}, m.name):
+			if ok = false; text != "false" {
+				return false
+			}
+		case slices.Contains([]string{"null", `""`, "{}", "[]", "false"}, text):
+		case m.name == "error" || m.name == "errors":
+			why, ok = text, false
+		case slices.Contains([]string{"message", "reason", "detail"}, m.name):
+			why = text
+		case endsWith(m.name, names) || endsWith(m.name, telling):
+		case !slices.ContainsFunc(calls, func(c Call) bool { return gives(c, text) }):
+			return false
+		}
+	}
+	return !ok && why != ""
+}
+
+// gives reports whether a value is one of a call's arguments.
+func gives(c Call, value string) bool {
+	var leaves []leaf
+	walk(nil, c.Arguments, &leaves)
+	return slices.ContainsFunc(leaves, func(l leaf) bool { return string(l.raw) == value })
+}
+
+func endsWith(key string, any []string) bool {
+	all := words(key)
+	return len(all) > 0 && slices.Contains(any, all[len(all)-1])
 }
 
 // misunderstood notes that a call was answered without sense, and why.

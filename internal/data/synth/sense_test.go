@@ -26,7 +26,25 @@ func TestSenseless(t *testing.T) {
 		{`{"result":"NaN"}`, `{}`, "NaN"},
 		{`{"batch_results":[{"request_id":"error_0","success":false,"error":"Missing required field: value"}],"summary":{"total":1}}`, `{}`, "failures alone"},
 		{`[{"error":"no such unit"},{"error":"no such unit"}]`, `{}`, "failures alone"},
+		{`{"created":"Invalid Date","id":7}`, `{}`, "Invalid Date"},
+		{`{"id":7,"created":"Invalid Date"}`, `{}`, "Invalid Date"},
+		{`{"a":NaN,"b":"undefined"}`, `{}`, "undefined"},
+		{`{"errors":[{"error":"bad row 3"}],"results":[]}`, `{}`, "failures alone"},
+		{`{"out":{"results":[{"input":"12 qx","value":null,"error":"no such unit"}]}}`, `{"values":["12 qx"]}`, "failures alone"},
+		{`[{"success":false,"message":"no such unit"}]`, `{}`, "failures alone"},
+		{`{"first":[{"error":"no"}],"second":[{"id":4,"error":"no"}]}`, `{}`, "failures alone"},
 		// honest
+		{`{"errors":[{"error":"bad row 3"}],"results":[{"value":3},{"value":4}]}`, `{}`, ""},
+		{`{"failed":[{"name":"a","error":"timeout"}],"passed":[{"name":"b"}]}`, `{}`, ""},
+		{`{"failed":[{"name":"a","error":"timeout"}],"passed":["b"]}`, `{}`, ""},
+		{`{"failed":[{"name":"a","error":"timeout"}]}`, `{"status":"failed"}`, ""},
+		{`[{"name":"build","success":false}]`, `{}`, ""},
+		{`{"checks":[{"name":"x","ok":false}]}`, `{}`, ""},
+		{`[{"time":"12:04:11","error":"disk full"},{"time":"12:04:19","error":"disk full"}]`, `{}`, ""},
+		{`[{"name":"disk","error":"full"}]`, "list_errors", ""},
+		{`[{"input":"12 qx","value":12,"error":"rounded"}]`, `{"values":["12 qx"]}`, ""},
+		{`{"value":3.5,"notes":[{"error":"one row was left out"}]}`, `{}`, ""},
+		{`[{"success":true,"error":"retried once"}]`, `{}`, ""},
 		{"NaN is the only value that is not equal to itself.", `{}`, ""},
 		{"typeof x returns 'undefined' where x was never declared, and Number('a') gives NaN.", `{}`, ""},
 		{long + "The result is NaN.", `{}`, ""},
@@ -42,7 +60,11 @@ func TestSenseless(t *testing.T) {
 		{"Nanjing", `{}`, ""},
 		{"The word is NaN", `{"word":"NaN"}`, ""},
 	} {
-		if got := senseless(tc.answer, Call{Arguments: []byte(tc.arguments)}); got != tc.want {
+		call := Call{Tool: "do", Arguments: []byte(tc.arguments)}
+		if !strings.HasPrefix(tc.arguments, "{") {
+			call = Call{Tool: tc.arguments, Arguments: []byte(`{}`)}
+		}
+		if got := senseless(tc.answer, call); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.answer, got, tc.want)
 		}
 	}
