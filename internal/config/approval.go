@@ -16,7 +16,7 @@ type Approval struct {
 }
 
 // numDigits are those of a digest in mcp.allow_findings (lint.Tool.Digest).
-const numDigits = 16
+const numDigits = 32
 
 // checkAllowed refuses names that no tool can have, so that a slip is not taken for a tool of a server that is not open.
 func (m MCP) checkAllowed() error {

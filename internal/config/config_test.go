@@ -102,7 +102,7 @@ func TestParseErrors(t *testing.T) {
 		{"accepted tool behind two slashes", "mcp: {allow_findings: [odd//poll]}\n", "f:1:23\n", `"odd//poll" is neither tool nor server/tool`},
 		{"accepted server without a tool", "mcp: {allow_findings: [odd/]}\n", "f:1:23\n", `"odd/" is neither tool nor server/tool`},
 		{"accepted tools that end with a slash", "mcp: {allow_findings: [odd/poll/]}\n", "f:1:23\n", `"odd/poll/" is neither tool nor server/tool`},
-		{"accepted tools of half a digest", "mcp: {allow_findings: [odd/poll@1a2b3c4d]}\n", "f:1:23\n", `"odd/poll@1a2b3c4d" has 8 digits behind the @, and a digest has 16`},
+		{"accepted tools of half a digest", "mcp: {allow_findings: [odd/poll@1a2b3c4d]}\n", "f:1:23\n", `"odd/poll@1a2b3c4d" has 8 digits behind the @, and a digest has 32`},
 		{"accepted tools by half a class", "mcp: {allow_findings: [\"calc/[a\"]}\n", "f:1:23\n", `"calc/[a" is neither tool nor server/tool`},
 		{"approval rule of spaces", "mcp: {approval: {deny: [\"calc/ \"]}}\n", "f:1:24\n", `mcp.approval.deny: "calc/ " is neither server nor server/tool`},
 		{"approval rule without a tool", "mcp: {approval: {allow: [calc, \"calc/\"]}}\n", "f:1:25\n", `"calc/" is neither`},

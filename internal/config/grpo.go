@@ -26,7 +26,7 @@ type GRPO struct {
 	Correction       Correction `yaml:"correction" doc:"of the difference between sampler and trainer: TIS, IcePop, MIS"`
 	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
 	Recoveries       int        `yaml:"recoveries" min:"0" max:"4096" doc:"groups of a step that go on from where one of its episodes had a call that failed (Fission-GRPO), so that the policy learns to recover; 0 has none"`
-	Imitation        Imitation  `yaml:"imitation" doc:"one more optimiser step of each step, on episodes of earlier steps that passed, those that are rare for their scenario first (self-imitation)"`
+	Imitation        Imitation  `yaml:"imitation" doc:"episodes of earlier steps that passed are learnt from again, those first that are rare for their scenario (self-imitation)"`
 	Pools            Pools      `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
 	Staleness        int        `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
 	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
@@ -71,10 +71,10 @@ type Correction struct {
 	High  float64 `yaml:"high" min:"0" doc:"upper bound of the ratio"`
 }
 
-// Imitation is the step on earlier successes.
+// Imitation is of earlier successes.
 type Imitation struct {
-	Rows   int     `yaml:"rows" min:"0" max:"65536" doc:"earlier successes of a step, at most, each of another scenario, such as 16; 0 has no such step"`
-	Rate   float64 `yaml:"rate" min:"0" max:"100" doc:"its learning rate, in that of the step"`
+	Rows   int     `yaml:"rows" min:"0" max:"65536" doc:"earlier successes that a step learns from, at most, each of another scenario, such as 16; 0 has none"`
+	Weight float64 `yaml:"weight" min:"0.001" max:"100" doc:"what their advantages are multiplied by: how much better they did than their scenario's newest group"`
 	Memory int     `yaml:"memory" min:"1" max:"1048576" doc:"successes that are held at most, one a scenario; checkpoints have their tokens"`
 }
 

@@ -60,7 +60,7 @@ func learning() []Named {
 		{"recoveries", "grpo", "groups that went on from failed calls", ""},
 		{"recoveries/reward", "grpo", "mean reward of their episodes", ""},
 		{"imitation/episodes", "grpo", "successes of earlier steps that the step learnt from; with grpo.imitation only", ""},
-		{"imitation/loss", "grpo", "mean negative log-likelihood of their tokens before that", ""},
+		{"imitation/logprob", "grpo", "mean logprob of their tokens under the policy before the step, in nats", ""},
 		{"imitation/memory", "grpo", "successes that were held", ""},
 		{"staleness", "grpo", "1 where the episodes of the step are of the policy before; with grpo.staleness only", ""},
 		{"pools/solved", "grpo", "scenarios whose last group passed whole", ""},

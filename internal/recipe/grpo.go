@@ -195,7 +195,11 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 	if err != nil {
 		return 0, stopped(err, r.Stage, step, r.trainer, r.log)
 	}
-	rows, leftOut := r.rows(slices.Concat(now.groups, now.recovered)) // one row an episode, with its A
+	earlier, imitated, err := r.imitated(ctx, step)
+	if err != nil {
+		return 0, stopped(err, r.Stage, step, r.trainer, r.log)
+	}
+	rows, leftOut := r.rows(slices.Concat(now.groups, now.recovered), earlier...) // one row an episode, with its A
 	if len(now.sampled)+len(now.recovered) > len(now.groups) {
 		_, leftOut = r.rows(now.sampled) // metrics are of all episodes: what is kept of them is no fair sample
 	}
@@ -214,6 +218,7 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 
 	metrics := r.measured(now.sampled, leftOut, stats)
 	maps.Copy(metrics, r.probed)
+	maps.Copy(metrics, imitated)
 	r.more(metrics, compared, stats, update, len(now.sampled)-len(now.groups), now.recovered)
 	if refused == nil {
 		r.exploring.took(metrics)

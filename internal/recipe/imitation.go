@@ -16,17 +16,19 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Imitation is self-imitation (arXiv 1806.05635): behind the optimiser steps of each step there is one more, on the likelihood of episodes of
-// earlier steps that passed. A success that is seldom is learnt from more than once, where the policy gradient has it in one step alone. With
-// V(s) the mean reward of the newest group of a scenario s, its success with reward R is drawn in proportion to
+// Imitation is self-imitation (arXiv 1806.05635): a step learns from episodes of earlier steps that passed, too. A success that is seldom is
+// learnt from more than once, where it had its group's advantage in one step alone. With V(s) the mean reward of the newest group of a scenario
+// s, its success with reward R is drawn in proportion to max(R - V(s), 0), without replacement, and has in the step's loss the advantage
 //
-//	max(R - V(s), 0)
+//	weight max(R - V(s), 0)
 //
-// without replacement, so a scenario that passes always is drawn no more, and is again once it fails. The zero value has no such step.
+// So a scenario whose episodes all earn that is drawn no more, and is again once they do not. A row's ratio is to the policy as it is before the step, which
+// scores it, and not to the one that sampled it: it is imitated, not corrected for. The clip bounds what several optimiser steps move. Rows count
+// in the loss's normaliser as an episode of the step does. The zero value has none.
 type Imitation struct {
 	Rows   int     // successes of a step, at most
-	Rate   float64 // learning rate of their optimiser step, in that of the step
-	Memory int     // successes that are held at most, one a scenario; of more the oldest are forgotten
+	Weight float64 // of their advantages
+	Memory int     // successes that are held at most, one a scenario; of more those are forgotten first that would not be drawn, then the oldest
 }
 
 // On reports whether there is such a step.
@@ -76,7 +78,10 @@ func (m *memory) took(groups []trajectory.Group) {
 			m.held[at].Value = value / n
 		}
 	}
-	m.held = m.held[max(0, len(m.held)-m.of.Imitation.Memory):]
+	for range len(m.held) - m.of.Imitation.Memory {
+		solved := slices.IndexFunc(m.held, func(s success) bool { return s.Reward <= s.Value })
+		m.held = slices.Delete(m.held, max(0, solved), max(0, solved)+1)
+	}
 }
 
 // best is the success of a group with the highest reward, and of those with the least effort; nil where none passed.
@@ -112,12 +117,9 @@ func learnedOf(t *trajectory.Trajectory) (rows []learned) {
 	return rows
 }
 
-// drawn are the rows of a step's successes, and how many successes they are of. They follow from the step and from what is held: those with the
-// largest log(u)/w, with u uniform and w the weight (weighted sampling without replacement, Efraimidis and Spirakis 2006).
-func (m *memory) drawn(step int) (batch.Batch, int) {
-	if m == nil {
-		return batch.Batch{}, 0
-	}
+// drawn are a step's successes. They follow from the step and from what is held: those with the largest log(u)/w, with u uniform and w the weight
+// (weighted sampling without replacement, Efraimidis and Spirakis 2006).
+func (m *memory) drawn(step int) (picked []success) {
 	type ticket struct {
 		number int
 		key    float64
@@ -130,32 +132,60 @@ func (m *memory) drawn(step int) (batch.Batch, int) {
 		}
 	}
 	slices.SortFunc(tickets, func(a, b ticket) int { return cmp.Compare(b.key, a.key) })
-	tickets = tickets[:min(len(tickets), m.of.Imitation.Rows)]
-	var rows []batch.Sequence
-	for _, t := range tickets {
-		for _, l := range m.held[t.number].Rows {
-			row := batch.Sequence{IDs: l.IDs, Trained: make([]bool, len(l.IDs))}
-			for _, s := range l.Sampled {
-				for i := s[0]; i < s[1]; i++ {
-					row.Trained[i] = true
-				}
-			}
-			rows = append(rows, row)
-		}
+	for _, t := range tickets[:min(len(tickets), m.of.Imitation.Rows)] {
+		picked = append(picked, m.held[t.number])
 	}
-	return batch.New(rows), len(tickets)
+	return picked
 }
 
 const imitated = 0x1317A7E // keeps these draws apart from those of pools and orders
 
-// imitate takes the optimiser step on successes, of n episodes, and returns what there is to tell of it.
-func (r *running) imitate(ctx context.Context, rows batch.Batch, n int, u batch.Update) (batch.StepStats, map[string]float64, error) {
-	u.Rate *= r.Imitation.Rate
-	s, err := r.trainer.Gradient(ctx, rows, batch.Objective{Temperature: r.Temperature})
-	if err == nil {
-		_, err = r.trainer.Apply(u)
+// sequences are the rows of a success, the number-th.
+func (s success) sequences(number int) (rows []batch.Sequence) {
+	for _, l := range s.Rows {
+		row := batch.Sequence{IDs: l.IDs, Trained: make([]bool, len(l.IDs)), Episode: number}
+		for _, stretch := range l.Sampled {
+			for i := stretch[0]; i < stretch[1]; i++ {
+				row.Trained[i] = true
+			}
+		}
+		rows = append(rows, row)
 	}
-	return s, map[string]float64{"imitation/episodes": float64(n), "imitation/loss": s.Loss, "imitation/memory": float64(len(r.memory.held))}, err
+	return rows
+}
+
+// imitated are the successes that a step learns from, with the logprobs that the policy has as it is, and what there is to tell of them.
+func (r *running) imitated(ctx context.Context, step int) ([]batch.Earlier, map[string]float64, error) {
+	if r.memory == nil {
+		return nil, nil, nil
+	}
+	picked := r.memory.drawn(step)
+	told := map[string]float64{"imitation/episodes": float64(len(picked)), "imitation/memory": float64(len(r.memory.held))}
+	if len(picked) == 0 {
+		return nil, told, nil
+	}
+	earlier, rows := make([]batch.Earlier, len(picked)), []batch.Sequence(nil)
+	for i, s := range picked {
+		earlier[i].Advantage = r.Imitation.Weight * (s.Reward - s.Value)
+		rows = append(rows, s.sequences(i)...)
+	}
+	b := batch.New(rows)
+	logprobs, err := r.trainer.Score(ctx, b, r.Temperature)
+	if err != nil {
+		return nil, nil, err
+	}
+	sum, before := 0.0, len(b.Prefix)
+	for i, row := range b.Rows {
+		for j, trained := range row.Trained {
+			if trained {
+				sum += float64(logprobs[i][j])
+			}
+		}
+		earlier[row.Episode].Rows = append(earlier[row.Episode].Rows, batch.Sequence{IDs: slices.Concat(b.Prefix, row.IDs),
+			Trained: slices.Concat(make([]bool, before), row.Trained), SamplerLogprobs: slices.Concat(make([]float32, before), logprobs[i])})
+	}
+	told["imitation/logprob"] = sum / float64(b.NumTrained())
+	return earlier, told, nil
 }
 
 const memoryFile = "imitation.json"

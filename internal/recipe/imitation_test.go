@@ -1,8 +1,6 @@
 package recipe
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,98 +11,68 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// imitating learns from one success of an earlier step in each step, at half of its rate.
+// imitating learns from one success of an earlier step in each step, at half of its advantage.
 func imitating() GRPO {
 	g := grpo()
-	g.Imitation = Imitation{Rows: 1, Rate: 0.5, Memory: 3}
+	g.Advantage = batch.AdvantageCentred
+	g.Imitation = Imitation{Rows: 1, Weight: 0.5, Memory: 3}
 	return g
 }
 
-// seen keeps each objective that a trainer is given, and may refuse to take its n-th step.
-type seen struct {
-	*watched
-	objectives []batch.Objective
-	refused    int // optimiser steps that were tried when one fails; 0: none does
-}
-
-func (s *seen) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
-	s.objectives = append(s.objectives, o)
-	return s.watched.Gradient(ctx, b, o)
-}
-
-func (s *seen) Apply(u batch.Update) (float64, error) {
-	if len(s.taken)+1 == s.refused {
-		return 0, errors.New("refused")
-	}
-	return s.watched.Apply(u)
-}
-
-// Behind the policy gradient of each step but the first, whose memory is empty, a success of an earlier step is learnt from: the likelihood of what was
-// sampled, at its share of the rate and the temperature of the policy.
+// Each step but the first, whose memory is empty, learns from a success of an earlier step beside its own four episodes: from what was sampled then,
+// by its share of how much better it did than its group, with the logprobs that the policy has for it now.
 func TestSuccessesAreImitated(t *testing.T) {
-	g := imitating()
-	g.Temperature = 1.3
-	trainer, log := &seen{watched: &watched{fakeTrainer: &fakeTrainer{}}}, newLog(t)
+	trainer, log := &watched{fakeTrainer: &fakeTrainer{}}, newLog(t)
 	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-	if err := g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil {
+	if err := imitating().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil {
 		t.Fatal(err)
 	}
-	if len(trainer.given) != 7+6 {
-		t.Fatalf("%d optimiser steps", len(trainer.given))
+	if len(trainer.given) != 7 || len(trainer.given[0].Rows) != 4 || trainer.given[0].Normaliser != 8 {
+		t.Fatalf("%d optimiser steps, %d rows in the first", len(trainer.given), len(trainer.given[0].Rows))
 	}
-	for i := 2; i < len(trainer.given); i += 2 {
-		b, o, step := trainer.given[i], trainer.objectives[i], i/2
-		if o != (batch.Objective{Temperature: 1.3}) || len(b.Rows) != 1 {
-			t.Fatalf("step %d: %d rows under %+v", step, len(b.Rows), o)
+	for step, b := range trainer.given[1:] {
+		step++
+		if len(b.Rows) != 5 || b.Normaliser != 10 {
+			t.Fatalf("step %d: %d rows by %d", step, len(b.Rows), b.Normaliser)
 		}
-		ids := slices.Concat(b.Prefix, b.Rows[0].IDs)
-		trained := slices.Concat(make([]bool, len(b.Prefix)), b.Rows[0].Trained)
-		// The second episode of a group earns 1 and the first 0, so it is the one; its tokens are sampled under an earlier policy.
-		if len(ids) != 4 || ids[2] != 101 || int(ids[3]) >= 2*step || !slices.Equal(trained, []bool{false, false, true, true}) || b.Rows[0].Advantages != nil {
-			t.Errorf("step %d learns from %v, %v", step, ids, trained)
+		row, now := b.Rows[4], float32(-float64(step)/8) // what a fakeTrainer scores
+		ids := slices.Concat(b.Prefix, row.IDs)
+		// The second episode of a group earns 1 and the first 0, so it is the one, and is 0.5 better than its group.
+		if len(ids) != 4 || ids[2] != 101 || int(ids[3]) >= step || row.Group != 2 || row.Episode != 4 {
+			t.Errorf("step %d learns from %v, group %d, episode %d", step, ids, row.Group, row.Episode)
 		}
-		if whole := trainer.taken[i-1].Rate; math.Abs(trainer.taken[i].Rate-whole/2) > 1e-12 || whole == 0 {
-			t.Errorf("step %d: rates %g and %g", step, whole, trainer.taken[i].Rate)
+		last := len(row.IDs) - 1
+		if !row.Trained[last] || !row.Trained[last-1] || row.NumTrained() != 2 || row.Advantages[last] != 0.25 || row.SamplerLogprobs[last] != now || row.SamplerLogprobs[last-1] != now {
+			t.Errorf("step %d: %+v, want the advantage 0.25 and logprobs %g", step, row, now)
 		}
 		m := log.Metric[fmt.Sprint("grpo", step)]
-		if m["imitation/episodes"] != 1 || m["imitation/loss"] <= 0 || m["imitation/memory"] != float64(min(2*step, 3)) && step < 2 {
+		if m["imitation/episodes"] != 1 || m["imitation/logprob"] != float64(now) || m["imitation/memory"] < 1 || m["imitation/memory"] > 3 {
 			t.Errorf("step %d: %v", step, m)
 		}
 	}
-	if _, ok := log.Metric["grpo0"]["imitation/episodes"]; ok {
+	if m := log.Metric["grpo0"]; m["imitation/episodes"] != 0 || len(m) == 0 {
 		t.Error("the first step has something to imitate")
 	}
 }
 
-// A step whose groups are all alike has an optimiser step on successes nevertheless. One that cannot be taken takes back the policy gradient's too.
-func TestImitationIsPartOfTheStep(t *testing.T) {
+// A step whose groups are all alike learns from successes nevertheless.
+func TestStepsWithoutSpreadImitate(t *testing.T) {
 	g := imitating()
 	g.GroupsPerStep, g.Steps = 1, 3
 	list := []scenario.Scenario{{ID: "b"}, {ID: "z"}} // all episodes of b earn 0, the second of z earns 1
-	trainer := &seen{watched: &watched{fakeTrainer: &fakeTrainer{}}}
+	trainer := &watched{fakeTrainer: &fakeTrainer{}}
 	r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
 	if err := g.Run(t.Context(), list, r, easy, trainer, trainer, newLog(t), silent); err != nil {
 		t.Fatal(err)
 	}
-	gradients, imitations := 0, 0
-	for _, o := range trainer.objectives {
-		if o.Loss == batch.LossLikelihood {
-			imitations++
-		} else {
-			gradients++
+	alone := 0
+	for _, b := range trainer.given {
+		if len(b.Rows) == 1 && b.Rows[0].Advantages[0] == 0.25 {
+			alone++
 		}
 	}
-	// z comes in one or two of three steps, and each step behind its first has something to imitate.
-	if gradients == 0 || gradients == 3 || imitations == 0 || len(trainer.Steps) != gradients+imitations || slices.Max([]int{gradients, imitations}) > 2 {
-		t.Errorf("%d steps by the policy gradient, %d on successes", gradients, imitations)
-	}
-
-	g = imitating()
-	log := newLog(t)
-	failing := &seen{watched: &watched{fakeTrainer: &fakeTrainer{}}, refused: 3} // of step 1 the second
-	r = &fakeRunner{trainer: failing.fakeTrainer, outcome: trajectory.OK}
-	if err := g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), failing, failing, log, silent); err == nil || log.latest["grpo"] != 1 || len(failing.Steps) != 1 {
-		t.Errorf("%v: checkpoint of step %d, %d optimiser steps are left", err, log.latest["grpo"], len(failing.Steps))
+	if alone == 0 {
+		t.Errorf("of %d steps none has a success alone", len(trainer.given))
 	}
 }
 
@@ -135,6 +103,7 @@ func TestWhatIsHeld(t *testing.T) {
 		{[]trajectory.Group{groupOf("a", 1, 1)}, []string{"b 0.5--0.312", "a 1-1.000"}}, // it always passes: nothing to learn
 		{[]trajectory.Group{groupOf("a", 0, 0)}, []string{"b 0.5--0.312", "a 1-0.000"}}, // it is forgotten: the success of before is all there is
 		{[]trajectory.Group{groupOf("c", 0, 1), groupOf("d", 0, 1)}, []string{"a 1-0.000", "c 1-0.500", "d 1-0.500"}},
+		{[]trajectory.Group{groupOf("h", 1, 1), groupOf("i", 1, 1)}, []string{"a 1-0.000", "c 1-0.500", "d 1-0.500"}}, // what is solved pushes nothing out
 	}
 	for i, s := range steps {
 		m.took(s.groups)
@@ -152,32 +121,21 @@ func TestWhatIsHeld(t *testing.T) {
 // Of a scenario that passes always nothing is drawn; others come in proportion to how rare their success was.
 func TestRareSuccessesAreDrawnFirst(t *testing.T) {
 	m := &memory{of: imitating()}
-	m.held = []success{
-		{Scenario: "rare", Reward: 1, Value: 0.25, Rows: []learned{{IDs: []int32{7, 8, 9}, Sampled: [][2]int{{1, 2}}}}},
-		{Scenario: "usual", Reward: 1, Value: 0.75, Rows: []learned{{IDs: []int32{17, 18, 19}, Sampled: [][2]int{{1, 3}}}}},
-		{Scenario: "solved", Reward: 1, Value: 1, Rows: []learned{{IDs: []int32{27, 28}, Sampled: [][2]int{{1, 2}}}}},
-	}
+	m.held = []success{{Scenario: "rare", Reward: 1, Value: 0.25}, {Scenario: "usual", Reward: 1, Value: 0.75}, {Scenario: "solved", Reward: 1, Value: 1}}
 	rare, all := 0, 4000
 	for step := range all {
-		b, n := m.drawn(step)
-		if n != 1 || len(b.Rows) != 1 {
-			t.Fatalf("%d drawn", n)
-		}
-		switch ids := slices.Concat(b.Prefix, b.Rows[0].IDs); ids[0] {
-		case 7:
+		switch picked := m.drawn(step); {
+		case len(picked) != 1 || picked[0].Scenario == "solved":
+			t.Fatalf("drawn are %v", picked)
+		case picked[0].Scenario == "rare":
 			rare++
-			if b.NumTrained() != 1 {
-				t.Fatalf("%d tokens are trained", b.NumTrained())
-			}
-		case 27:
-			t.Fatal("a scenario that is solved is drawn")
 		}
 	}
 	if share := float64(rare) / float64(all); math.Abs(share-0.75) > 0.03 { // 4.4 standard errors
 		t.Errorf("the rare one is drawn in %.3f of the steps, want 0.75", share)
 	}
 	m.of.Imitation.Rows = 8
-	if b, n := m.drawn(0); n != 2 || len(b.Rows) != 2 {
-		t.Errorf("%d are drawn without replacement", n)
+	if picked := m.drawn(0); len(picked) != 2 {
+		t.Errorf("%d are drawn without replacement", len(picked))
 	}
 }

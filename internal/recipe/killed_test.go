@@ -103,7 +103,7 @@ func everything(evaluated *fakeRunner) GRPO {
 	g := recovering()
 	g.Steps, g.Iterations, g.Minibatches, g.Resample, g.CheckpointEvery = 4, 2, 2, 2, 1
 	g.KL = batch.KL{Beta: 0.1, Estimator: batch.K3, Gradient: batch.GradientOwn}
-	g.Imitation = Imitation{Rows: 2, Rate: 0.5, Memory: 4}
+	g.Imitation = Imitation{Rows: 2, Weight: 0.5, Memory: 4}
 	g.Pools = Pools{SkipSolved: 0.5, SkipFailed: 0.5, Passed: func(t *trajectory.Trajectory) (bool, bool) { return t.Reward > 0, true }}
 	g.Validation = &Validation{Every: 2, Scenarios: []scenario.Scenario{{ID: "x"}, {ID: "y"}}, Runner: evaluated, Passed: func(*trajectory.Trajectory) bool { return true }}
 	return g

@@ -116,7 +116,6 @@ func (g GRPO) overlap(log *memoryLog, n int, before func(step, episode int)) (*f
 // Each step but the first learns from the episodes of the policy before, which are of no older one; the metrics say so.
 func TestOverlapIsOneStepOff(t *testing.T) {
 	g := overlapping()
-	g.Imitation = Imitation{} // four optimiser steps each
 	log := newLog(t)
 	trainer, _, _, err := g.overlap(log, -1, nil)
 	if err != nil || trainer.published != len(trainer.Steps) || len(trainer.Steps) != g.Steps*4 {
@@ -141,7 +140,7 @@ func TestOverlapIsOneStepOff(t *testing.T) {
 // The next step's episodes run while this one's are learnt from: the trainer is let on only once they have begun.
 func TestOverlapRunsAtOnce(t *testing.T) {
 	g := overlapping()
-	g.Resample, g.Recoveries, g.Imitation = 0, Recoveries{}, Imitation{} // four optimiser steps each
+	g.Resample, g.Recoveries = 0, Recoveries{}
 	begun := make([]chan struct{}, g.Steps)
 	for i := range begun {
 		begun[i] = make(chan struct{})

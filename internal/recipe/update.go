@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -22,9 +21,9 @@ func (g GRPO) ofAll() bool { return g.KL.Beta > 0 || g.Entropy.On() }
 // chooses reports whether the policy learns at a share of the tokens alone, by their entropy.
 func (g GRPO) chooses() bool { return g.TopEntropy > 0 && g.TopEntropy < 1 }
 
-// rows are those of a step: one an episode, with its advantage.
-func (g GRPO) rows(groups []trajectory.Group) (batch.Batch, batch.Stats) {
-	return batch.FromGroups(groups, batch.Options{Advantage: g.Advantage, Credit: g.Credit, Negative: g.Negative, Reduction: g.Loss.Reduction(), Length: g.Length, MaskTruncated: g.MaskTruncated,
+// rows are those of a step: one an episode, with its advantage, and those of earlier successes.
+func (g GRPO) rows(groups []trajectory.Group, earlier ...batch.Earlier) (batch.Batch, batch.Stats) {
+	return batch.FromGroups(groups, batch.Options{Earlier: earlier, Advantage: g.Advantage, Credit: g.Credit, Negative: g.Negative, Reduction: g.Loss.Reduction(), Length: g.Length, MaskTruncated: g.MaskTruncated,
 		KeepAlike: g.ofAll() || g.chooses()})
 }
 
@@ -93,23 +92,15 @@ func (r *running) update(ctx context.Context, rows batch.Batch, u batch.Update, 
 			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
 	}
-	var parts []batch.Batch // none where the groups are all alike
-	if rows.NumTrained() > 0 {
-		parts = rows.Split(r.Minibatches)
+	if rows.NumTrained() == 0 { // the groups are all alike
+		return s, more, nil, nil
 	}
-	earlier, numEarlier := r.memory.drawn(step)
-	passes := max(1, r.Iterations)
+	parts, passes := rows.Split(r.Minibatches), max(1, r.Iterations)
 	restore := func() error { return nil }
-	if passes*len(parts)+min(numEarlier, 1) > 1 {
+	if passes*len(parts) > 1 {
 		if restore, err = trainer.Snapshot(); err != nil {
 			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
-	}
-	undone := func(err error) error { // none of the step's optimiser steps stays
-		if failed := restore(); failed != nil {
-			return errors.Join(err, failed)
-		}
-		return stopped(err, r.Stage, step, trainer, r.log)
 	}
 	var each []batch.StepStats
 	for i := range passes * len(parts) {
@@ -123,26 +114,14 @@ func (r *running) update(ctx context.Context, rows batch.Batch, u batch.Update, 
 			x.GradNorm, err = trainer.Apply(u)
 		}
 		if err != nil {
-			return x, nil, nil, undone(err)
+			if failed := restore(); failed != nil {
+				return x, nil, nil, errors.Join(err, failed)
+			}
+			return x, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
 		each = append(each, x)
 	}
-	if len(each) > 0 {
-		s = ofIterations(each)
-	}
-	if numEarlier > 0 {
-		x, told, err := r.imitate(ctx, earlier, numEarlier, u)
-		if err != nil {
-			return s, nil, nil, undone(err)
-		}
-		s.NumTokens, s.NumPadded = s.NumTokens+x.NumTokens, s.NumPadded+x.NumPadded
-		s.NumPrograms, s.CompileSeconds = s.NumPrograms+x.NumPrograms, s.CompileSeconds+x.CompileSeconds
-		if more == nil {
-			more = map[string]float64{}
-		}
-		maps.Copy(more, told)
-	}
-	return s, more, nil, nil
+	return ofIterations(each), more, nil, nil
 }
 
 // ofIterations are the statistics of optimiser steps on one batch: what was computed is added up, loss, gradient's norm and entropy are means, how far

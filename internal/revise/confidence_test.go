@@ -11,6 +11,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/sidecar"
 )
 
@@ -91,6 +92,24 @@ func TestWeighed(t *testing.T) {
 		row.Right = len(sidecar.Kinds(c.draft, &c.at, sidecar.NewFixer(tools), nil)) == 0
 		if got := weigh(sidecar.NewFixer(tools), &row, says(c.said), &sidecar.Environment{}); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// What passed in the training of a sidecar are the gold calls behind the fixer, and not what earned something.
+func TestWhichEpisodesPassed(t *testing.T) {
+	tools := []chat.Tool{{Name: "look", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)}}
+	rows := map[string]*sidecar.Row{"due": {Point: sidecar.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}}}
+	g := (&training{}).grpo(0.01, &sidecar.Environment{Rows: rows})
+	for arguments, want := range map[string]bool{`{"x":1}`: true, `{"x":"1"}`: true, `{"x":2}`: false} {
+		said := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
+		e := &trajectory.Trajectory{ScenarioID: "due", Tools: tools, Reward: 0.1, Turns: []trajectory.Turn{{Calls: said.ToolCalls}}}
+		if passed, known := g.Pools.Passed(e); passed != want || !known {
+			t.Errorf("%s: passed %t, known %t", arguments, passed, known)
+		}
+		e.ScenarioID = "another"
+		if passed, known := g.Pools.Passed(e); passed || known {
+			t.Error("a row that there is not is known")
 		}
 	}
 }

@@ -359,7 +359,7 @@ func (t *training) runner(l *job.Episodes, v *sidecar.Environment, temperature f
 }
 
 func (t *training) recipe(l *job.Episodes, v *sidecar.Environment, probed []scenario.Scenario, scorer sidecar.Scorer) recipe.Sidecar {
-	s := recipe.Sidecar{SFT: job.SFTOf(t.c), GRPO: job.GRPOOf(t.c, l.MaxMismatch()), Copying: copyingOf(v)}
+	s := recipe.Sidecar{SFT: job.SFTOf(t.c), GRPO: t.grpo(l.MaxMismatch(), v), Copying: copyingOf(v)}
 	t.Opens(s.GRPO)
 	switch t.o.Method {
 	case MethodSFT:
@@ -390,6 +390,19 @@ func copyingOf(v *sidecar.Environment) recipe.Copying {
 		c.Add(draft, out, row.IsGold(fixer.Fix(out).Message.ToolCalls, v.Defaults))
 		return true, recipe.Copied{Equal: c.Equal > 0, Near: c.Near > 0, Right: c.Fixed > 0}
 	}
+}
+
+// grpo is the stage of GRPO. Which episodes passed are those that are right behind the fixer: a wrong call may earn something too.
+func (t *training) grpo(maxMismatch float64, v *sidecar.Environment) recipe.GRPO {
+	g := job.GRPOOf(t.c, maxMismatch)
+	g.Pools.Passed = func(t *trajectory.Trajectory) (passed, known bool) {
+		row := v.Rows[t.ScenarioID]
+		if row == nil {
+			return false, false
+		}
+		return row.IsGold(sidecar.NewFixer(t.Tools).Fix(sidecar.Output(t)).Message.ToolCalls, v.Defaults), true
+	}
+	return g
 }
 
 // pairs are the rows that SFT learns: the prompt, and the answer alone is trained.

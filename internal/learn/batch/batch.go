@@ -131,6 +131,29 @@ type Options struct {
 	MaskTruncated bool
 	// KeepAlike keeps the rows of groups without spread, whose loss has a gradient too where there is a divergence from a reference.
 	KeepAlike bool
+	// Earlier are episodes of earlier steps, which are learnt from beside those of the groups.
+	Earlier []Earlier
+}
+
+// Earlier is an episode of an earlier step: it is in no group, and has an advantage of its own. Its tokens count in the Normaliser.
+type Earlier struct {
+	Rows      []Sequence // with IDs, Trained and SamplerLogprobs; several where its prompts do not go on from each other
+	Advantage float64
+}
+
+// rows are those of an earlier episode.
+func (e Earlier) rows(group, episode int, reduction Reduction) (rows []Sequence, tokens int) {
+	for _, r := range e.Rows {
+		tokens += r.NumTrained()
+	}
+	for _, r := range e.Rows {
+		r.Group, r.Episode, r.Advantages = group, episode, Even(len(r.IDs), e.Advantage)
+		if w := reduction.weight(tokens); w != 1 {
+			r.Weights = Even(len(r.IDs), w)
+		}
+		rows = append(rows, r)
+	}
+	return rows, tokens
 }
 
 // FromGroups makes the rows of a GRPO step. Members whose outcome may not be trained on are left out of their group's
@@ -180,6 +203,10 @@ func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 				rows = append(rows, m.rows(o.weighed(advantages[i][j]), o.Reduction)...)
 			}
 		}
+	}
+	for i, e := range o.Earlier {
+		own, tokens := e.rows(len(groups)+i, episodes+i, o.Reduction)
+		rows, numEpisodes, numTokens = append(rows, own...), numEpisodes+1, numTokens+tokens
 	}
 	b := New(rows)
 	b.Normaliser = o.Reduction.normaliser(numEpisodes, numTokens, o.Length)

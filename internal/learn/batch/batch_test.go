@@ -217,3 +217,32 @@ func TestShortenKeepsTheRowsWhole(t *testing.T) {
 		}
 	})
 }
+
+// Episodes of earlier steps are rows of their own, with their own advantage, and count as episodes of the step do.
+func TestEarlierEpisodes(t *testing.T) {
+	sampled := func(reward float64, ids ...int32) *trajectory.Trajectory {
+		return &trajectory.Trajectory{Outcome: trajectory.OK, Reward: reward, Turns: []trajectory.Turn{{BridgeIDs: []int32{1}, CompletionIDs: ids, SamplerLogprobs: make([]float32, len(ids))}}}
+	}
+	groups := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{sampled(0, 5, 6), sampled(1, 7, 8)}}}
+	earlier := []batch.Earlier{{Advantage: 0.25, Rows: []batch.Sequence{
+		{IDs: []int32{1, 9, 10}, Trained: []bool{false, true, true}, SamplerLogprobs: []float32{0, -1, -2}},
+		{IDs: []int32{1, 2, 11}, Trained: []bool{false, false, true}, SamplerLogprobs: []float32{0, 0, -3}}}}}
+	for reduction, want := range map[batch.Reduction]int{batch.TokenMean: 2 + 2 + 3, batch.EpisodeMean: 3, batch.Constant: 3 * 10} {
+		b, _ := batch.FromGroups(groups, batch.Options{Advantage: batch.AdvantageCentred, Reduction: reduction, Length: 10, Earlier: earlier})
+		if b.Normaliser != want || len(b.Rows) != 4 {
+			t.Fatalf("%s: %d rows by %d, want 4 by %d", reduction, len(b.Rows), b.Normaliser, want)
+		}
+		for _, r := range b.Rows[2:] {
+			last := len(r.IDs) - 1
+			if r.Group != 1 || r.Episode != 2 || r.Advantages[last] != 0.25 || (reduction == batch.EpisodeMean) != (r.Weights != nil && math.Abs(float64(r.Weights[last])-1.0/3) < 1e-6) {
+				t.Errorf("%s: %+v", reduction, r)
+			}
+		}
+		if got := b.Rows[3].SamplerLogprobs; got[len(got)-1] != -3 {
+			t.Errorf("%s: logprobs %v", reduction, got)
+		}
+	}
+	if earlier[0].Rows[0].Advantages != nil {
+		t.Error("what was given has changed")
+	}
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // Allowed are the tools whose findings a person has read and accepts: patterns such as "calc/add", "add" (of any server),
-// "calc/*" or "*", matched as in path.Match. Behind it may stand the digest of the one text that is accepted: "calc/add@1a2b3c4d5e6f7a8b".
+// "calc/*" or "*", matched as in path.Match. Behind it may stand the digest of the one text that is accepted: "calc/add@1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d".
 type Allowed []string
 
 // UnmarshalJSON reads the list, and the true of runs that were begun when it was a switch for all tools.
@@ -24,10 +24,11 @@ func (a *Allowed) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(a))
 }
 
-// digestLen is how many hexadecimal digits of its SHA-256 name a tool's text: 64 bits, so that nobody looks for another text that has them too.
-const digestLen = 16
+// digestLen is how many hexadecimal digits of its SHA-256 name a tool's text: 128 bits. Who
+// writes the text may look for two that have the same, and serve the other one later: that takes 2^64 tries.
+const digestLen = 32
 
-// Digest names what is looked at of a tool beside its name: "1a2b3c4d5e6f7a8b". White space of the schemas is no part of it, nor how their
+// Digest names what is looked at of a tool beside its name: "1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d". White space of the schemas is no part of it, nor how their
 // strings are escaped, which files change.
 func (t Tool) Digest() string {
 	parts := []string{t.Title, t.Description}
