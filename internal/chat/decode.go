@@ -56,6 +56,21 @@ func Decode(text []byte, o DecodeOptions) (Value, error) {
 	return nil, d.syntaxError(err, len(text))
 }
 
+// DecodeFirst reads the JSON value that a text begins with, whatever stands behind it, and is where the value ends; of an error, where
+// reading stopped. Rules are those of Decode.
+func DecodeFirst(text []byte, o DecodeOptions) (Value, int, error) {
+	if o.MaxDepth == 0 {
+		o.MaxDepth = DefaultMaxDepth
+	}
+	d := decoder{jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(o.LastWins)), o.MaxDepth}
+	v, err := d.value()
+	if err == nil {
+		return v, int(d.in.InputOffset()), nil
+	}
+	err = d.syntaxError(err, len(text))
+	return nil, err.(*SyntaxError).Offset, err
+}
+
 type decoder struct {
 	in       *jsontext.Decoder
 	maxDepth int

@@ -26,68 +26,59 @@ type part struct {
 	value chat.Value // nil: it is no JSON
 }
 
-// parts cuts a text into what is JSON and what is not: all of it, lines of it, objects at the ends of lines, as in a log, or what begins on a
-// line of its own and goes on to the end. It is nil where nothing is JSON.
-func parts(text string) (out []part) {
+// parts cuts a text into what is JSON and what is not, wherever the JSON stands: between words, in lines as in a log, or over several lines.
+// It is nil where nothing is JSON.
+func parts(text string) (out []part) { return partsOf(text, func(int) {}) }
+
+// partsOf tells how many bytes each reading in vain took.
+func partsOf(text string, read func(int)) (out []part) {
 	if v, is := asJSON(text); is {
 		return []part{{text, v}}
 	}
-	if !strings.ContainsAny(text, "{[") {
-		return nil
-	}
-	plain, found := 0, false // plain is where what is no JSON begins
-	add := func(from, to int, v chat.Value) {
-		if plain < from {
-			out = append(out, part{text: text[plain:from]})
+	raw, left := []byte(text), mostRead*len(text)
+	plain, at := 0, 0 // plain is where what is no JSON begins
+	for left > 0 {
+		next := strings.IndexAny(text[at:], "{[")
+		if next < 0 {
+			break
 		}
-		out, plain, found = append(out, part{text[from:to], v}), to, true
-	}
-	at, tries := 0, 0
-	for line := range strings.Lines(text) {
-		begin, end := at, at+len(strings.TrimRight(line, "\r\n"))
-		at += len(line)
-		if v, from := endOf(text[begin:end]); v != nil {
-			add(begin+from, end, v)
-		} else if begin > 0 && begin < end && tries < mostTries && strings.IndexByte("{[", text[begin]) >= 0 {
-			tries++
-			if v, is := asJSON(text[begin:]); is {
-				add(begin, len(text), v)
-				break
+		at += next
+		v, length, err := chat.DecodeFirst(raw[at:], chat.DecodeOptions{LastWins: true})
+		if err != nil {
+			read(length + 1)
+			left -= length + 1
+			at++
+			continue
+		}
+		if end := at + length; meant(v, text, at, end) {
+			if plain < at {
+				out = append(out, part{text: text[plain:at]})
 			}
+			out, plain = append(out, part{text[at:end], v}), end
 		}
+		at += length
 	}
-	if found && plain < len(text) {
+	if len(out) > 0 && plain < len(text) {
 		out = append(out, part{text: text[plain:]})
 	}
 	return out
 }
 
-// mostTries bounds at how many braces of a line an object is looked for, and at how many lines JSON that goes on to the end.
-const mostTries = 16
+// mostRead bounds how much is read in vain, in lengths of the text: behind each brace of broken JSON the rest may be read again.
+const mostRead = 8
 
-// endOf is the JSON that a line is or, behind other words, the object that it ends with, and where that begins; nil where there is none. A
-// list behind words may be none: "see [1]".
-func endOf(line string) (chat.Value, int) {
-	if v, is := asJSON(line); is {
-		return v, 0
+// meant reports whether what could be JSON between words is: a list of numbers may be none ("see [1]"), and so may braces with nothing in
+// them ("- [ ] to do"). A list that has lines for itself is one.
+func meant(v chat.Value, text string, from, to int) bool {
+	switch v := v.(type) {
+	case *chat.Object:
+		return v.Len() > 0
+	case []chat.Value:
+		before, behind := strings.TrimRight(text[:from], " \t"), strings.TrimLeft(text[to:], " \t\r")
+		alone := (before == "" || strings.HasSuffix(before, "\n")) && (behind == "" || behind[0] == '\n')
+		return len(v) > 0 && (alone || strings.ContainsAny(text[from:to], `"{`))
 	}
-	if !strings.HasSuffix(strings.TrimRight(line, " \t"), "}") {
-		return nil, 0
-	}
-	at := 0
-	for range mostTries {
-		next := strings.IndexByte(line[at:], '{')
-		if next < 0 {
-			break
-		}
-		if at += next; at > 0 {
-			if v, is := asJSON(line[at:]); is {
-				return v, at
-			}
-		}
-		at++
-	}
-	return nil, 0
+	return false
 }
 
 // Texts are what Find is to look at of a text: itself or, of JSON, each text and number with its key, since escapes hide what they say. A key

@@ -225,6 +225,16 @@ func TestNestedJSON(t *testing.T) {
 		"2026-11-23 INFO {\"phone\": 4155552671}\nto a@acme.io {x} {\"b@acme.io\": []} \n": "2026-11-23 INFO {\"phone\": 1000000001}\nto [EMAIL_1] {x} {\"[EMAIL_2]\": []} \n",
 		"found:\n{\n \"phone\": 4155552671\n}\n":                                           "found:\n{\n \"phone\": 1000000001\n}\n",
 		`{"log": "INFO {\"phone\": 4155552671}", "n": 1}`:                                  `{"log": "INFO {\"phone\": 1000000001}", "n": 1}`,
+		`user {"password": "abc\"def12"} trailing`:                                         `user {"password": "[SECRET_1]"} trailing`,
+		`{"password": "s3cr\u0065t9"} trailing words`:                                      `{"password": "[SECRET_1]"} trailing words`,
+		"a\n{\n \"password\": \"x\\\"y12345\"\n}\nmore text":                               "a\n{\"password\": \"[SECRET_1]\"}\nmore text",
+		`log [{"phone": 4155552671}]`:                                                      `log [{"phone": 1000000001}]`,
+		"Found:\n{\n \"phone\": 4155552671\n}\nThat is all.":                               "Found:\n{\n \"phone\": 1000000001\n}\nThat is all.",
+		`k={"password": 123456789012} {"x": 123456789012}`:                                 `k={"password": 100000000001} {"x": 100000000001}`,
+		"phones:\n  [4155552671]  \ncall 415-555-2671":                                     "phones:\n  [1000000001]  \ncall 1000000001",
+		`{"a": [{"phone": 4155552671}, {"phone": 41`:                                       `{"a": [{"phone": 1000000001}, {"phone": 41`,
+		`if (x) { y[0] = {"phone": 4155552671}; } // to a@acme.io`:                         `if (x) { y[0] = {"phone": 1000000001}; } // to [EMAIL_1]`,
+		"- [ ] call {} 415-555-2671 [ ] `{\"phone\": \"4155552671\"}`":                     "- [ ] call {} [PHONE_1] [ ] `{\"phone\": \"[PHONE_1]\"}`",
 		"call [4155552671], phone 415-555-2671":                                            "call [[PHONE_1]], phone [PHONE_1]",
 	} {
 		values := Values(Texts(text), Options{Numbers: Numbers(text)})
@@ -235,6 +245,21 @@ func TestNestedJSON(t *testing.T) {
 	text := `{"result": "{\"phone\": 4155552671}"}`
 	if got := Apply(text, []Value{{Kind: Phone, Text: "4155552671", Placeholder: "[PHONE_1]"}}); got != `{"result": "{\"phone\": [PHONE_1]}"}` {
 		t.Errorf("as older ledgers have it: %s", got)
+	}
+}
+
+// Broken JSON of a million braces is looked through in a bounded number of readings, and what stands before it is redacted.
+func TestBrokenJSON(t *testing.T) {
+	for name, broken := range map[string]string{"lists": "[", "objects": `{"a":`, "texts": `["a",`, "between": `[1,{"a":[`, "braces": "{x}"} {
+		text := `to {"phone": 4155552671} ` + strings.Repeat(broken, 1<<20/len(broken))
+		read := 0
+		list := partsOf(text, func(n int) { read += n })
+		if len(list) != 3 || list[1].text != `{"phone": 4155552671}` || list[0].text+list[1].text+list[2].text != text {
+			t.Errorf("%s: %d parts", name, len(list))
+		}
+		if read > (mostRead+1)*len(text) {
+			t.Errorf("%s: %d bytes of %d were read", name, read, len(text))
+		}
 	}
 }
 

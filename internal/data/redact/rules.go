@@ -29,6 +29,7 @@ var rules = []rule{
 	{Secret, regexp.MustCompile(`(?i)[?&;](?:[a-z_.-]*(?:token|api[_-]?key|apikey|secret|password|passwd|signature|credential)|sig|auth|pwd|code_verifier|x-amz-signature)=([^&\s"'<>#]{6,})`), `.,;)\`, real},
 	{Secret, regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9+/=_.~-]{12,})`), ".", random},
 	{Secret, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:token|apikey|key)\s+([^\s"']{12,})`), ".", random},
+	{Secret, regexp.MustCompile(`(?i)\A[\w.-]*(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass): "(\S{6,})"\z`), "", password}, // all of a leaf (Texts), quotes too
 	{Secret, regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass)\\?["']?(?:\s*[:=]{1,2}>?\s*)(?:\\?["'])?([^\s"',;&\\<>]{6,})`), `.)]}`, password},
 	{Secret, regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass|\bpw|_pw)\\?["']?(?:=|\s*[:=]{1,2}>?\s*\\?["'])([^\s"',;&\\<>]{4,})`), `.)]}`, said},
 	{Secret, regexp.MustCompile(`(?i)\b(?:password|passphrase|passcode|passwd|pwd)\s+(?:is|was|to|=|of)\s+["'` + "`" + `]?([^\s"'` + "`" + `,;]{6,})`), `.)!?`, password},
