@@ -3,7 +3,10 @@ package recipe
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"hone/internal/episode/scenario"
@@ -52,6 +55,30 @@ func TestSuccessesAreImitated(t *testing.T) {
 	}
 	if m := log.Metric["grpo0"]; m["imitation/episodes"] != 0 || len(m) == 0 {
 		t.Error("the first step has something to imitate")
+	}
+}
+
+// An episode whose prompts do not go on from each other is imitated in all of its rows, and so is a success whose group another's took the place of.
+func TestAllOfASuccessIsHeld(t *testing.T) {
+	e := groupOf("a", 0, 1)
+	e.Trajectories[1].Turns = append(e.Trajectories[1].Turns, trajectory.Turn{Rewrite: "thinking", BridgeIDs: []int32{3, 4}, CompletionIDs: []int32{5, 6, 7}})
+	m := &memory{of: imitating()}
+	m.took([]trajectory.Group{e})
+	rows := m.held[0].sequences(3)
+	if len(rows) != 2 || rows[0].NumTrained() != 2 || rows[1].NumTrained() != 3 || rows[1].Episode != 3 || !slices.Equal(rows[1].IDs, []int32{3, 4, 5, 6, 7}) {
+		t.Errorf("%+v", rows)
+	}
+
+	g := imitating() // each group of two passes whole, so all are replaced, and none teaches anything
+	g.Resample, g.Steps = 1, 1
+	trainer, log := &fakeTrainer{}, newLog(t)
+	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+	if err := g.Run(t.Context(), scenarios(6), r, alike{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}, trainer, trainer, log, silent); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(log.dir("grpo", 1), memoryFile))
+	if held := strings.Count(string(text), `"scenario"`); err != nil || held < 3 {
+		t.Errorf("%v: %d successes are held of %v groups", err, held, log.Metric["grpo0"]["groups_replaced"])
 	}
 }
 
@@ -111,9 +138,15 @@ func TestWhatIsHeld(t *testing.T) {
 			t.Errorf("step %d: %v, want %v", i, got, s.want)
 		}
 	}
+	detour := groupOf("g", 1, 1, 0)
+	detour.Trajectories[0].Turns[0].ParseError = "no call"
+	m.took([]trajectory.Group{detour})
+	if best := m.held[len(m.held)-1]; best.Scenario != "g" || best.Rows[0].IDs[2] != 11 {
+		t.Errorf("of two successes the one without a detour is held: %+v", best)
+	}
 	lost, limit := groupOf("e", 1, 0), groupOf("f", 1, 0)
 	lost.Trajectories[0].Outcome, limit.Trajectories[0].Outcome = trajectory.EnvironmentError, trajectory.Limit
-	if m.took([]trajectory.Group{lost, limit}); slices.ContainsFunc(m.held, func(s success) bool { return s.Scenario > "d" }) {
+	if m.took([]trajectory.Group{lost, limit}); slices.ContainsFunc(m.held, func(s success) bool { return s.Scenario == "e" || s.Scenario == "f" }) {
 		t.Errorf("held are %v", state())
 	}
 }

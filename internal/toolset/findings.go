@@ -72,7 +72,7 @@ func keyed(found []lint.Finding) string {
 			names = append(names, name)
 		}
 	}
-	return "for all commands, and these texts alone, by mcp.allow_findings: [" + strings.Join(names, ", ") + "] in hone.yaml; for one command"
+	return "for all commands, and these texts alone, by mcp: {allow_findings: [" + strings.Join(names, ", ") + "]} in hone.yaml; for one command"
 }
 
 // changes say which of some findings are of tools that were accepted with another text; "" where none is.

@@ -42,6 +42,9 @@ func OpenAgent(ctx context.Context, h *host.Host, c config.Config, folder string
 	if err != nil {
 		return nil, err
 	}
+	if c.Model.Context == 0 { // as serve has it
+		c.Model.Context = TrainedAt(folder)
+	}
 	o := Options{Base: base, Context: c.Model.Context, Slots: slots}
 	if folder != "" {
 		o.adapters = []adapterFolder{{folder, folder}}
