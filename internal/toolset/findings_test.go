@@ -192,9 +192,9 @@ func TestAcceptedTexts(t *testing.T) {
 	if f == nil {
 		t.Fatal("nothing is refused")
 	}
-	_, next, _ := strings.Cut(f.Next, "mcp.allow_findings: ")
+	_, next, _ := strings.Cut(f.Next, "these texts alone, by ")
 	written, _, _ := strings.Cut(next, " in hone.yaml")
-	c, err := config.Parse("hone.yaml", []byte("mcp: {allow_findings: "+written+"}"))
+	c, err := config.Parse("hone.yaml", []byte(written+"\n")) // as it is pasted
 	if err != nil || len(c.MCP.AllowFindings) != 2 {
 		t.Fatalf("%v: %s", err, written)
 	}
