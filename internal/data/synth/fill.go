@@ -25,7 +25,7 @@ func (f filler) arguments(optional bool) (json.RawMessage, bool) {
 	if !ok {
 		return nil, false
 	}
-	arguments = f.wanted(arguments)
+	arguments = f.wanted(f.paired(arguments))
 	if optional && !f.tool.needs() {
 		arguments = f.some(arguments)
 	}
@@ -288,7 +288,7 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 // where it says nothing, and at times else, as guesses by name are tried too.
 func (f filler) listedOrShaped(p param, stating bool, fits func(json.RawMessage) bool) (json.RawMessage, bool) {
 	switch {
-	case len(p.listed) > 0 && (f.tool.insists(p) || f.r.IntN(8) > 0):
+	case len(p.listed) > 0 && (f.tool.insists(p) || f.r.IntN(8) > 0) && (!f.tool.doubts(p) || f.r.IntN(4) == 0):
 		if raw := pick(f.r, p.listed); fits(raw) {
 			return raw, true
 		}
@@ -296,12 +296,33 @@ func (f filler) listedOrShaped(p param, stating bool, fits func(json.RawMessage)
 		if raw := quote(p.stated.make(f.r)); fits(raw) {
 			return raw, true
 		}
-	case p.stated == nil && len(p.examples) > 0 && f.r.IntN(5) > 1 && fits(p.examples[0]):
-		if raw := pick(f.r, p.examples); fits(raw) {
-			return raw, true
+	case p.stated == nil && len(p.examples) > 0 && f.r.IntN(5) > 1:
+		some := slices.DeleteFunc(slices.Clone(p.examples), func(raw json.RawMessage) bool { return !fits(raw) })
+		if len(some) == 0 && len(p.examples) > 1 && f.r.IntN(2) == 0 { // each was refused, perhaps for what stood beside it
+			some = slices.DeleteFunc(slices.Clone(p.examples), func(raw json.RawMessage) bool { return raw[0] != '"' || !matches(p.pattern, textOf(raw)) })
+		}
+		if len(some) > 0 {
+			return pick(f.r, some), true
 		}
 	}
 	return nil, false
+}
+
+// paired gives two parameters with as many examples each, whose names share a word, examples of one place: from "km", "lb" to "mi", "kg".
+// Other pairs are often refused, and then none of the examples would be taken any more. At times it leaves them.
+func (f filler) paired(arguments json.RawMessage) json.RawMessage {
+	for i, p := range f.tool.schema.fields {
+		at := slices.IndexFunc(p.examples, func(raw json.RawMessage) bool { return string(raw) == string(find(arguments, p.name)) })
+		for _, o := range f.tool.schema.fields[i+1:] {
+			if at < 0 || len(p.examples) < 2 || len(o.examples) != len(p.examples) || !o.of(words(p.name)...) || f.r.IntN(4) == 0 {
+				continue
+			}
+			if with, ok := withMember(arguments, o.name, o.examples[at]); ok {
+				arguments = with
+			}
+		}
+	}
+	return arguments
 }
 
 // of reports whether a parameter's name has a word.

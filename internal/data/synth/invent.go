@@ -122,6 +122,9 @@ func (f filler) madeUp(p param, around []string) string {
 	if slices.Contains(own, "pattern") && (strings.Contains(description, "regular expression") || strings.Contains(description, "regex")) {
 		own = []string{"regex"}
 	}
+	if p.of("hex", "foreground", "background", "fill", "stroke") && f.saysAny("color", "colour") {
+		own = []string{"color"}
+	}
 	for _, one := range inventions() {
 		if slices.ContainsFunc(one.words, func(w string) bool { return slices.Contains(own, w) }) ||
 			slices.ContainsFunc(one.hints, func(hint string) bool { return strings.Contains(description, hint) }) {

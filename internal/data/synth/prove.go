@@ -75,6 +75,9 @@ func (m *maker) useless(c *Candidate, p *Played) {
 		case refused && r.Status != trajectory.CallToolError:
 			c.drop("the call that was to be refused is answered")
 		case !refused && !r.ok():
+			if s := m.byName[c.Calls[i].Tool]; s != nil {
+				s.later = orFirst(s.later, r.Text)
+			}
 			c.drop("a call is refused")
 		case !refused && m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "":
 			c.drop("an error that is not marked as one")

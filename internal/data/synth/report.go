@@ -131,6 +131,12 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	}
 	for i, s := range m.tools {
 		r.Tools[i] = *rows[s.Name]
+		if row := &r.Tools[i]; row.Scenarios == 0 && row.Why == "" && s.usable() {
+			row.Why = "no task of its calls passed all stages"
+			if s.later != "" {
+				row.Why = "refused when it was called again: " + s.later
+			}
+		}
 	}
 	if n := float64(len(list)); n > 0 {
 		r.Several, r.Abstain, r.Words = float64(several)/n, float64(without)/n, float64(length)/n

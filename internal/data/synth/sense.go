@@ -12,7 +12,9 @@ var (
 	noValue = regexp.MustCompile(`^["']?(?:Invalid [Dd]ate(?:[Tt]ime)?|-?NaN|nan|undefined|\[object Object\])["']?[.!]?$`)
 	// noValueSaid is the same where a sentence has its value: "The difference is NaN hours.", "Total: NaN".
 	noValueSaid = regexp.MustCompile(`(?:\b(?:is|are|was|were|in|at|by|equals|becomes)\s+|[:=]\s*)(Invalid [Dd]ate(?:[Tt]ime)?|NaN|undefined)(?:\s+[a-z%]{1,12})?\s*(?:[.,;!)]|$)`)
-	bareNaN     = regexp.MustCompile(`([:\[,]\s*)(-?NaN|undefined)(\s*[,}\]])`)
+	// overLimit is what a server says of too many calls: the same call is answered at another time.
+	overLimit = regexp.MustCompile(`(?i)^(?:error: ?)?(?:limit:? \d+ ?(?:/|per) ?(?:second|minute|hour|day|month)\b|too many requests\b|(?:rate|daily|monthly|api|usage|request|free tier)[ -](?:limit|quota)s?(?: of \d+\S*)?(?: was| is| has been)? (?:exceeded|reached|hit)\b|quota (?:exceeded|reached)\b)`)
+	bareNaN   = regexp.MustCompile(`([:\[,]\s*)(-?NaN|undefined)(\s*[,}\]])`)
 )
 
 // mostNoSense is up to which length, in bytes, such a word in a sentence speaks of the call: a longer text may be about the word.
@@ -38,6 +40,9 @@ func senseless(text string, calls ...Call) string {
 			return sign
 		}
 		return failures(json.RawMessage(raw), calls)
+	}
+	if found := overLimit.FindString(text); found != "" && len(text) <= mostNoSense {
+		return "a limit of calls"
 	}
 	if len(text) > mostNoSense || strings.Contains(text, "\n") {
 		return ""
@@ -88,6 +93,9 @@ func failures(raw json.RawMessage, calls []Call) string {
 		if failuresChosen.Match(c.Arguments) || slices.ContainsFunc(words(c.Tool), func(w string) bool { return slices.Contains(wantsFailures, w) }) {
 			return ""
 		}
+	}
+	if fails(raw, calls) { // an error alone, which its server does not mark as one
+		return "failures alone"
 	}
 	found := false
 	if !failing(raw, "", calls, &found) || !found {

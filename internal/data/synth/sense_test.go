@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -33,7 +34,14 @@ func TestSenseless(t *testing.T) {
 		{`{"out":{"results":[{"input":"12 qx","value":null,"error":"no such unit"}]}}`, `{"values":["12 qx"]}`, "failures alone"},
 		{`[{"success":false,"message":"no such unit"}]`, `{}`, "failures alone"},
 		{`{"first":[{"error":"no"}],"second":[{"id":4,"error":"no"}]}`, `{}`, "failures alone"},
+		{`{"error":"Limit 50/day"}`, `{}`, "failures alone"},
+		{"Limit 50/day", `{}`, "a limit of calls"},
+		{"Rate limit exceeded, try again in 5 s.", `{}`, "a limit of calls"},
 		// honest
+		{"Limit 50 rows", `{}`, ""},
+		{"The rate limit is 50/day.", `{}`, ""},
+		{`{"error":null,"id":4}`, `{}`, ""},
+		{`{"error":"not found","value":4}`, `{}`, ""},
 		{`{"errors":[{"error":"bad row 3"}],"results":[{"value":3},{"value":4}]}`, `{}`, ""},
 		{`{"failed":[{"name":"a","error":"timeout"}],"passed":[{"name":"b"}]}`, `{}`, ""},
 		{`{"failed":[{"name":"a","error":"timeout"}],"passed":["b"]}`, `{}`, ""},
@@ -165,5 +173,23 @@ func TestChainsTakeWhatFits(t *testing.T) {
 	}
 	if p := askingFor("date", `"description":"YYYY-MM-DD"`).schema.fields[0]; p.carries("12:30") || !p.carries("2024-03-04") {
 		t.Error("a stated form does not decide what a chain hands on")
+	}
+}
+
+// A tool that answers while it is explored and refuses later has no scenario, and the report says what it answers.
+func TestWhyNotOfALimit(t *testing.T) {
+	shop, calls := newShop(t), atomic.Int32{}
+	shop.tools["send"] = func(_ *stock, args map[string]any) (string, error) {
+		if calls.Add(1) > 5 {
+			return "", fmt.Errorf("Limit 5/day")
+		}
+		return "taken: " + fmt.Sprint(len(fmt.Sprint(args["title"]))), nil
+	}
+	send := tool("send", "Send it off.", `{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`)
+	made := run(t, shop, append(slices.DeleteFunc(shopTools(), func(x Tool) bool { return x.Name != "list_items" && x.Name != "get_item" }), send), optionsOf(shop))
+	for _, row := range made.Report.Tools {
+		if row.Tool == "send" && (row.Answered == 0 || row.Scenarios > 0 || row.Why != "refused when it was called again: Limit 5/day") {
+			t.Errorf("%+v", row)
+		}
 	}
 }

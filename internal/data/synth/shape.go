@@ -122,6 +122,7 @@ var (
 	cidrWord    = regexp.MustCompile(`\bCIDR\b`)
 	versionWord = regexp.MustCompile(`(?i)\bsem(?:antic[ -]?)?ver(?:sion(?:ing)?)?\b`)
 	rangeWord   = regexp.MustCompile(`(?i)\b(?:range|constraint)s?\b`)
+	colorWord   = regexp.MustCompile(`(?i)#RRGGBB\b`)
 	uuidWord    = regexp.MustCompile(`\bUUID\b`)
 )
 
@@ -137,6 +138,8 @@ func shapeNamed(p param) (shape, bool) {
 		return has(5)
 	case versionWord.MatchString(p.description) && !rangeWord.MatchString(p.description):
 		return has(7)
+	case colorWord.MatchString(p.description):
+		return has(2)
 	case uuidWord.MatchString(p.description) && !p.of("id"): // which ids there are, the server says
 		return has(0)
 	}

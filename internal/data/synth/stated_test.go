@@ -256,3 +256,64 @@ func TestLevel(t *testing.T) {
 		t.Errorf("%v of %d", taken.count, len(taken.list))
 	}
 }
+
+// Two parameters with examples have those of one place, though crossed pairs of them were refused.
+func TestExamplesInPairs(t *testing.T) {
+	s := &subject{Tool: toolOf("convert", "Convert.", `{"type":"object","properties":{"from_unit":{"type":"string","description":"e.g. \"km\", \"lb\", \"celsius\"."},
+		"to_unit":{"type":"string","description":"e.g. \"mi\", \"kg\", \"fahrenheit\"."}},"required":["from_unit","to_unit"]}`)}
+	s.schema = readParam(s.InputSchema)
+	for _, crossed := range []string{`{"from_unit":"km","to_unit":"kg"}`, `{"from_unit":"lb","to_unit":"fahrenheit"}`, `{"from_unit":"celsius","to_unit":"mi"}`} {
+		s.note(Call{Tool: "convert", Arguments: []byte(crossed)}, false)
+	}
+	pairs, f := 0, filler{Options{Seed: 4}.random("pairs"), s, &values{}}
+	for range 200 {
+		arguments, _ := f.arguments(false)
+		if slices.Contains([]string{"km mi", "lb kg", "celsius fahrenheit"}, textOf(find(arguments, "from_unit"))+" "+textOf(find(arguments, "to_unit"))) {
+			pairs++
+		}
+	}
+	if pairs < 30 {
+		t.Errorf("%d of 200 calls have a pair", pairs)
+	}
+}
+
+// A list in a description that the server refuses is no list of values: most tries are other texts.
+func TestDoubtedLists(t *testing.T) {
+	s := askingFor("mode", `"description":"How.\n- note: it matters\n- hint: look"`)
+	of := func() (n int) {
+		for _, text := range textsFor(t, s, &values{}, 100) {
+			if text == "note" || text == "hint" {
+				n++
+			}
+		}
+		return n
+	}
+	if before := of(); before < 70 {
+		t.Errorf("%d of 100 are of the list", before)
+	}
+	s.formed = map[string]formCount{"mode": {refused: formTries}}
+	if after := of(); after > 40 {
+		t.Errorf("%d of 100 are of a list that was refused", after)
+	}
+}
+
+// Colours are tried where a name of a tool for colours, or a description, says that there is one.
+func TestColours(t *testing.T) {
+	form := regexp.MustCompile(`^#[0-9a-f]{6}$`)
+	for _, tc := range []struct {
+		name, about, said string
+		want              bool
+	}{{"base_hex", "Make a color palette.", "", true}, {"foreground", "Contrast of two colors.", "", true}, {"tint", "Mix.", "as #RRGGBB", true}, {"background", "Tell a story.", "", false}} {
+		s := askingFor(tc.name, fmt.Sprintf(`"description":%q`, tc.said))
+		s.Description = tc.about
+		n := 0
+		for _, text := range textsFor(t, s, &values{}, 20) {
+			if form.MatchString(text) {
+				n++
+			}
+		}
+		if (n > 10) != tc.want || !tc.want && n > 0 {
+			t.Errorf("%s: %d of 20 are colours", tc.name, n)
+		}
+	}
+}

@@ -20,6 +20,7 @@ type subject struct {
 	writes                   bool                         // some call did
 	lies                     string                       // what a call changed though the tool says that it changes nothing
 	why                      string                       // the first answer that was no success
+	later                    string                       // the first of calls that had been answered when they were tried
 	unmarked                 string                       // the pattern, as JSON, of errors that its server does not mark as such
 	took, spoilt             map[string]bool              // arguments, as name and value, of calls that were answered, and of those that were refused
 	hints                    map[string][]json.RawMessage // values that a refusal named, by parameter
