@@ -71,7 +71,6 @@ var (
 	digitRun = regexp.MustCompile(`\d+`)
 	oddText  = regexp.MustCompile("[\\s{}\\[\\]<>\"'`]|://|@")
 	version  = regexp.MustCompile(`^([\^~v=<>]{1,2})\d+\.\d+\.\d+$`)
-	oneWord  = regexp.MustCompile(`^[\w.+:#/-]+$`)
 )
 
 // shapeOf is the shape that an example has; ok is false where it has none: of words nothing follows for other words.
