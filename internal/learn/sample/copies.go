@@ -41,17 +41,24 @@ func (s *Sampler) copyProgram() (*engine.Program, error) {
 	}, engine.Numbered("cache", l)...)
 }
 
+// openCopies compiles the program before the first request needs it, when all others would wait. Where that fails, as for want of memory, beginnings are
+// computed.
+func (s *Sampler) openCopies() {
+	if program, err := s.copyProgram(); err == nil {
+		s.copier = program
+	}
+}
+
 // fetch has what another slot holds of a job's text behind the first kept tokens copied to slot i before anything else is done, where that
 // is a chunk or more. It returns how many tokens the slot holds then. What others own is left alone: see policy.Request.
 func (s *Sampler) fetch(i int, j *job, shared bool, text []int32, kept int) int {
-	if !s.gpu || s.devices > 1 || s.noCopies {
+	if s.copier == nil {
 		return kept
 	}
 	from, most := -1, kept+s.chunk-1
 	for k := range s.state {
 		x := &s.state[k]
-		old := x.job != nil && x.adapter >= 0 && x.job.completion.PolicyVersion != s.versions[x.adapter]
-		if k == i || old || x.shared != shared || x.adapter != j.request.Adapter || x.owner != j.request.Owner ||
+		if k == i || x.shared != shared || x.adapter != j.request.Adapter || x.owner != j.request.Owner ||
 			slices.ContainsFunc(s.copies, func(p piece) bool { return p.to == k }) { // it is not there yet
 			continue
 		}
@@ -61,13 +68,6 @@ func (s *Sampler) fetch(i int, j *job, shared bool, text []int32, kept int) int 
 	}
 	if from < 0 {
 		return kept
-	}
-	if s.copier == nil {
-		var err error
-		if s.copier, err = s.copyProgram(); err != nil { // for want of memory: it is computed
-			s.noCopies = true
-			return kept
-		}
 	}
 	for column := kept / s.chunk * s.chunk; column < most; column += s.chunk {
 		s.copies = append(s.copies, piece{from, i, column})

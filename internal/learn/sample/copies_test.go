@@ -26,7 +26,9 @@ func TestBeginningsAreCopied(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.gpu = gpu
+			if gpu {
+				s.openCopies()
+			}
 			var got []policy.Completion
 			copied := 0
 			ask := func(copies int, slots []int, change func(*policy.Request)) {
@@ -70,6 +72,53 @@ func TestBeginningsAreCopied(t *testing.T) {
 				}
 			}
 			want = got
+		}
+	})
+}
+
+// What is copied into a slot stays in it: a beginning of which the slot holds some, and which goes on to the slot's last column, leaves its neighbour's
+// text as it is. And a text behind the shared prefix is not that of a prompt without it, whose keys stand elsewhere.
+func TestCopiesStayWhereTheyBelong(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		if e.IsGPU() {
+			t.Skip("its chunks are longer than these prompts")
+		}
+		spec, lora := learntest.Spec(), learntest.LoRA()
+		run := func(copies bool) (got []policy.Completion, copied int) {
+			s, err := New(e, spec, learntest.Weights(t, e, spec), Options{LoRA: lora, Slots: 8, Context: 128, Prefix: sharedIDs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if copies {
+				s.openCopies()
+			}
+			ask := func(slot int, prompt []int32) {
+				r := request(slot, 0, false)
+				r.Prompt, r.Sampling.MaxTokens = prompt, 4
+				got = append(got, together(t, s, []policy.Request{r})...)
+			}
+			long, neighbour := prompt(false, 124, 1), prompt(false, 40, 2)
+			ask(5, long)
+			ask(3, neighbour)
+			ask(2, append(slices.Clone(long[:10]), 7, 8, 9))
+			ask(2, append(slices.Clone(long[:123]), 50))
+			ask(3, append(slices.Clone(neighbour), 11, 12))
+			shared := append(slices.Clone(sharedIDs), long[:60]...)
+			ask(7, shared)
+			ask(6, append(slices.Clone(shared), 13))
+			ask(0, append(slices.Clone(sharedIDs[:2]), long[:60]...)) // no prefix: its own first tokens are others
+			return got, s.Stats().Copied
+		}
+		want, none := run(false)
+		got, copied := run(true)
+		if none != 0 || copied < 123-10 {
+			t.Fatalf("%d and %d tokens are copied", none, copied)
+		}
+		for i := range want {
+			if !slices.Equal(got[i].IDs, want[i].IDs) || !slices.EqualFunc(got[i].SamplerLogprobs, want[i].SamplerLogprobs, near) {
+				t.Errorf("request %d: %v, %v, computed %v, %v", i, got[i].IDs, got[i].SamplerLogprobs, want[i].IDs, want[i].SamplerLogprobs)
+			}
 		}
 	})
 }

@@ -57,31 +57,30 @@ type Sampler struct {
 	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
 	prefillOne, prefillBulk            *engine.Program // nil until prompts are long enough; see advance
 	prefillFew                         *engine.Program // nil until few prompts wait; see apart
-	copier                             *engine.Program // nil until a beginning is copied
+	copier                             *engine.Program // nil where no beginning is copied
 	making                             sync.Mutex      // held while a program is compiled that not all requests need: in their senders' goroutines
 	masks                              *masks
 	newDecoder                         func() Decoder
 
-	submit   chan *job
-	control  chan func() // between requests
-	swap     chan func() // between steps
-	quit     chan struct{}
-	stopped  sync.WaitGroup
-	closing  sync.Once
-	state    []slot
-	fed      []int   // by row: which of its slots was fed last
-	single   int     // the slot that was fed apart last
-	waited   int     // how often prompts were passed over since the last chunk
-	justFed  bool    // nothing was drawn since the last chunk
-	noLarge  bool    // there is no program for larger chunks
-	copies   []piece // to be copied before anything else is done
-	noCopies bool    // there is no program for it
-	ahead    int     // steps set off beyond the one that the host waits for
-	gpu      bool    // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
-	failed   error
-	broken   atomic.Bool // failed is set, for others to see
-	stats    Stats
-	drew     time.Time // when an execution of decoding last ended
+	submit  chan *job
+	control chan func() // between requests
+	swap    chan func() // between steps
+	quit    chan struct{}
+	stopped sync.WaitGroup
+	closing sync.Once
+	state   []slot
+	fed     []int   // by row: which of its slots was fed last
+	single  int     // the slot that was fed apart last
+	waited  int     // how often prompts were passed over since the last chunk
+	justFed bool    // nothing was drawn since the last chunk
+	noLarge bool    // there is no program for larger chunks
+	copies  []piece // to be copied before anything else is done
+	ahead   int     // steps set off beyond the one that the host waits for
+	gpu     bool    // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
+	failed  error
+	broken  atomic.Bool // failed is set, for others to see
+	stats   Stats
+	drew    time.Time // when an execution of decoding last ended
 }
 
 // Stats count the sampler's work since it was made.
@@ -142,12 +141,15 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if err == nil {
 		err = s.prepare()
 	}
-	if s.gpu && s.devices == 1 && few < s.rows && few*s.chunk <= s.context { // the first prompt needs it
-		s.compiled(&s.prefillFew, 1, few*s.chunk)
-	}
 	if err != nil {
 		s.release()
 		return nil, err
+	}
+	if s.gpu && s.devices == 1 {
+		if few < s.rows && few*s.chunk <= s.context { // the first prompt needs it
+			s.compiled(&s.prefillFew, 1, few*s.chunk)
+		}
+		s.openCopies()
 	}
 	s.stopped.Add(1)
 	go s.run()

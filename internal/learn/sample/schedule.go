@@ -369,10 +369,7 @@ func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 // Rehearse feeds a chunk of no slot and copies none, so that an engine without a device counts what that takes.
 func (s *Sampler) Rehearse() error {
 	return s.between(func() (err error) {
-		if s.gpu && s.devices == 1 {
-			if s.copier, err = s.copyProgram(); err != nil {
-				return err
-			}
+		if s.copier != nil {
 			if err := s.copy(nil); err != nil {
 				return err
 			}
