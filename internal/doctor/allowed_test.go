@@ -17,7 +17,7 @@ func TestAllowedIsChecked(t *testing.T) {
 	now := one.LintTools()[0].Digest()
 	for entry, want := range map[string]string{
 		"calc/add@" + now: "", "calc/sub": "", "data/poll": "", "calc/add": "calc/add accepts whatever these tools come to say", "*": "* accepts whatever",
-		"calc/ad": "calc/ad names no tool of these servers", "mail/send": "mail/send names no tool", "calc/add@0123456789abcdef": "accepts a text that its tool has no more",
+		"calc/ad": "calc/ad names no tool of these servers", "mail/send": "mail/send names no tool", "calc/add@0123456789abcdef0123456789abcdef": "accepts a text that its tool has no more",
 	} {
 		checks := checkAllowed(config.MCP{AllowFindings: []string{entry}}, []mcp.Report{calc})
 		if len(checks) > 1 || (want == "") != (len(checks) == 0) || want != "" && (!strings.Contains(checks[0].Detail, want) || checks[0].Status != Warn) {
