@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hone/internal/fault"
+	"hone/internal/learn/sample"
 )
 
 // Sidecars and upstreams that are asked one after the other share one model and one sampler, which holds the adapter of who is asked: of this process, and of
@@ -61,5 +62,33 @@ func TestSidecarEvalTurnsToEachAdapter(t *testing.T) {
 	var talk bytes.Buffer
 	if code := toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), command); code != int(fault.CodeError) || !strings.Contains(talk.String(), "the server does not hold the policy that was trained") {
 		t.Errorf("another base model: exit code %d, %s", code, &talk)
+	}
+}
+
+// A model is opened anew for another base model and for an adapter of another shape; and its slots have room for the drafts, which are asked about with it.
+func TestSidecarEvalOpensWhatDiffers(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + "model: {base: toy.gguf}\n"})
+	toyModel(t, "toy.gguf")
+	otherModel(t, "toy.gguf", "other.gguf")
+	revisions(t)
+	toyAdapter(t, "toy.gguf", "shaped")
+	toyAdapter(t, "other.gguf", "others")
+	long := strings.Repeat("It is 5. ", 60)
+	write(t, "revisions/rows.jsonl", strings.Replace(contents(t, "revisions/rows.jsonl"), "It is 5.", long, 1))
+	var talk bytes.Buffer
+	var rooms []int
+	a := toyApp(&talk, nil)
+	a.Opening = func(x any) {
+		if o, ok := x.(sample.Options); ok {
+			rooms = append(rooms, len(o.Prefix)+o.Context)
+		}
+	}
+	code := a.main(t.Context(), strings.Fields("sidecar eval --data revisions --split train --model base,shaped,others"))
+	said := talk.String()
+	if code != 0 || strings.Count(said, "model toy.gguf on") != 2 || strings.Count(said, "model other.gguf on") != 1 {
+		t.Errorf("exit code %d, want one model for each: %s", code, said)
+	}
+	if len(rooms) != 3 || rooms[0] < len(long) { // a token of the toy is a byte
+		t.Errorf("slots have room for %d tokens, and a draft has %d", rooms, len(long))
 	}
 }

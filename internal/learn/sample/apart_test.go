@@ -1,6 +1,11 @@
 package sample
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"hone/internal/learn/learntest"
+)
 
 // Of few prompts each is fed apart, one after the other; of many, or where a row has all of them, none is; and what is fed lies in the cache.
 func TestApart(t *testing.T) {
@@ -46,5 +51,63 @@ func TestApart(t *testing.T) {
 		if got := s.begin(&x, c.c); got != c.want {
 			t.Errorf("the chunk of %d behind %d tokens begins at %d, not %d", c.c, c.cached, got, c.want)
 		}
+	}
+}
+
+// A prompt that is fed apart takes turns with those who watch their tokens come: it waits for one draw of theirs, not for the steps that a prompt in rows does,
+// and they wait for one chunk of it.
+func TestFedApartTakesTurns(t *testing.T) {
+	e := learntest.Devices(t, 1)
+	if e.IsGPU() {
+		t.Skip("its chunks are longer than these prompts")
+	}
+	s, err := New(e, learntest.Spec(), learntest.Weights(t, e, learntest.Spec()), Options{LoRA: learntest.LoRA(), Slots: 8, Context: 112, DecodeSteps: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var jobs []*job
+	did := make(chan string, 1)
+	s.control <- func() { // in the sampler's goroutine: it does nothing else meanwhile
+		s.gpu = true
+		come := func(slot, n int) {
+			r := request(slot, n, false)
+			r.MaxTokens = 14
+			j := &job{ctx: t.Context(), request: r, done: make(chan struct{})}
+			jobs = append(jobs, j)
+			s.enqueue(j)
+			s.next(slot)
+		}
+		for slot := range 3 { // 2 x 1 row with a prompt is less than these: in rows it would wait
+			come(slot, 1)
+		}
+		come(5, 3*few*s.chunk) // the slot is too short for a chunk of all rows' tokens, so three of few
+		order := ""
+		for range 6 {
+			fed, drawn := s.stats.PrefillSteps, s.stats.DecodeSteps
+			if err := s.advance(); err != nil {
+				t.Error(err)
+			}
+			switch f, d := s.stats.PrefillSteps-fed, s.stats.DecodeSteps-drawn; {
+			case f == 1 && d == 0:
+				order += "F"
+			case f == 0 && d == 1:
+				order += "d"
+			case f == 0:
+				order += "D"
+			}
+		}
+		did <- order
+	}
+	if got := <-did; got != "FdFdFD" {
+		t.Errorf("chunks and draws come as %s, not as FdFdFD", got)
+	}
+	for _, j := range jobs {
+		if <-j.done; j.err != nil || len(j.completion.IDs) != 14 {
+			t.Errorf("%d tokens, %v", len(j.completion.IDs), j.err)
+		}
+	}
+	if !slices.Equal(jobs[3].completion.IDs, must(t, s, jobs[3].request).IDs) {
+		t.Error("fed apart, another text is drawn")
 	}
 }
