@@ -1,12 +1,22 @@
 package doctor
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"hone/internal/config"
+	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 // Entries of mcp.allow_findings that name no tool, or a text that is gone, or whatever a tool comes to say, are told of. Of a server that does
@@ -30,5 +40,23 @@ func TestAllowedIsChecked(t *testing.T) {
 	lost := mcp.Report{Tools: mcp.ServerTools{Name: "mail"}, Err: errors.New("gone")}
 	if checks := checkAllowed(config.MCP{AllowFindings: []string{"mail/send"}}, []mcp.Report{calc, lost}); len(checks) > 0 {
 		t.Errorf("of a server that does not answer: %+v", checks)
+	}
+}
+
+// hone doctor says so, of the servers that it looked at, and of each entry once.
+func TestServersTellsOfWhatIsAllowed(t *testing.T) {
+	s := sdk.NewServer(&sdk.Implementation{Name: "calc", Version: "1"}, nil)
+	sdk.AddTool(s, &sdk.Tool{Name: "add", Description: "Adds."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{}, nil, nil
+	})
+	front := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	defer front.Close()
+	h := &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard), LookupEnv: func(string) (string, bool) { return "", false }, CacheDir: t.TempDir()}
+	c := config.Default()
+	c.MCP.AllowFindings = []string{"add", "elsewhere/add"}
+	checks := Servers(t.Context(), h, c, toolset.Source{Server: front.URL})
+	told := slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c.Name != "mcp.allow_findings" })
+	if len(told) != 1 || told[0].Status != Warn || !strings.HasPrefix(told[0].Detail, "elsewhere/add names no tool") {
+		t.Errorf("%+v of %+v", told, checks)
 	}
 }
