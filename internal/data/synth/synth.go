@@ -143,19 +143,8 @@ type maker struct {
 // Run makes scenarios for tools whose sessions from opens. l keeps what the servers answer. The error is a server that is
 // gone, or ctx's.
 func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o Options) (*Result, error) {
-	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{}}
-	m.player = player{from: from, ledger: l, workers: m.Workers}
+	m := newMaker(from, tools, l, o)
 	defer m.player.close()
-	for _, t := range tools {
-		s := &subject{Tool: t, schema: readParam(t.InputSchema)}
-		s.spell()
-		s.alike()
-		m.tools, m.byName[t.Name] = append(m.tools, s), s
-	}
-	for _, s := range m.tools {
-		s.others = slices.DeleteFunc(slices.Clone(m.tools), func(o *subject) bool { return o == s || o.Server != s.Server })
-	}
-	m.player.tool = m.byName
 	if err := m.explore(ctx); err != nil {
 		return nil, err
 	}
@@ -199,6 +188,22 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	m.report.Own = m.ownRows(d.list, list)
 	m.report.finish(m, out)
 	return &Result{Scenarios: out, Rejected: m.rejected(d.list), Report: m.report}, nil
+}
+
+// newMaker knows of the tools what is said of them.
+func newMaker(from environment.Tools, tools []Tool, l *Ledger, o Options) *maker {
+	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{}}
+	m.player = player{from: from, ledger: l, workers: m.Workers, tool: m.byName}
+	for _, t := range tools {
+		s := &subject{Tool: t, schema: readParam(t.InputSchema)}
+		s.spell()
+		s.alike()
+		m.tools, m.byName[t.Name] = append(m.tools, s), s
+	}
+	for _, s := range m.tools {
+		s.others = slices.DeleteFunc(slices.Clone(m.tools), func(o *subject) bool { return o == s || o.Server != s.Server })
+	}
+	return m
 }
 
 func (o Options) withDefaults() Options {
