@@ -95,6 +95,12 @@ type Stats struct {
 	LongestStall float64
 }
 
+// Beside is what two samplers did that work beside each other: counts are added up, and times are those of the one with most.
+func (s Stats) Beside(o Stats) Stats {
+	return Stats{Prefilled: s.Prefilled + o.Prefilled, Decoded: s.Decoded + o.Decoded, Copied: s.Copied + o.Copied, DecodeSteps: s.DecodeSteps + o.DecodeSteps,
+		PrefillSteps: s.PrefillSteps + o.PrefillSteps, BusySeconds: max(s.BusySeconds, o.BusySeconds), LongestStall: max(s.LongestStall, o.LongestStall)}
+}
+
 // New compiles the sampler's programs over base weights, which stay the caller's, and starts it.
 func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*Sampler, error) {
 	if o.Slots == 0 {

@@ -99,15 +99,10 @@ func (s *Samplers) Checksums() ([]uint64, error) {
 // NumAliased is sample.Sampler's, of one device: all are alike.
 func (s *Samplers) NumAliased() int64 { return s.each[0].NumAliased() }
 
-// Stats adds up what the samplers did; times are those of the one with most, since they work beside each other.
-func (s *Samplers) Stats() sample.Stats {
-	var all sample.Stats
+// Stats are what the samplers did beside each other.
+func (s *Samplers) Stats() (all sample.Stats) {
 	for _, x := range s.each {
-		one := x.Stats()
-		all.Prefilled, all.Decoded = all.Prefilled+one.Prefilled, all.Decoded+one.Decoded
-		all.Copied += one.Copied
-		all.PrefillSteps, all.DecodeSteps = all.PrefillSteps+one.PrefillSteps, all.DecodeSteps+one.DecodeSteps
-		all.BusySeconds, all.LongestStall = max(all.BusySeconds, one.BusySeconds), max(all.LongestStall, one.LongestStall)
+		all = all.Beside(x.Stats())
 	}
 	return all
 }
