@@ -149,6 +149,53 @@ func TestWhatIsHeld(t *testing.T) {
 	if m.took([]trajectory.Group{lost, limit}); slices.ContainsFunc(m.held, func(s success) bool { return s.Scenario == "e" || s.Scenario == "f" }) {
 		t.Errorf("held are %v", state())
 	}
+	of := groupOf("v", 1, 0, 0, 0) // its value is of what the policy did, but not of what was done to it
+	of.Trajectories[1].Outcome, of.Trajectories[2].Outcome, of.Trajectories[3].Outcome = trajectory.Limit, trajectory.PolicyError, trajectory.EnvironmentError
+	m.took([]trajectory.Group{of})
+	if v := m.held[len(m.held)-1]; v.Scenario != "v" || v.Value != 1./3 {
+		t.Errorf("the value of one success, two failures and one episode that a server spoilt is %+v", v)
+	}
+}
+
+// Another seed draws others, and the same one the same.
+func TestImitationIsDrawnByTheSeed(t *testing.T) {
+	draws := func(seed uint64) (all string) {
+		m := &memory{of: imitating()}
+		m.of.Seed = seed
+		for i := range 8 {
+			m.held = append(m.held, success{Scenario: string(rune('a' + i)), Reward: 1})
+		}
+		for step := range 20 {
+			all += m.drawn(step)[0].Scenario
+		}
+		return all
+	}
+	if one, again, other := draws(1), draws(1), draws(2); one != again || one == other {
+		t.Errorf("drawn are %s, %s again, and %s by another seed", one, again, other)
+	}
+}
+
+// Of a step that is not taken nothing is held: the run that goes on samples it again.
+func TestARefusedStepIsNotHeld(t *testing.T) {
+	held := func(g GRPO, trainer *fakeTrainer) string {
+		t.Helper()
+		log := newLog(t)
+		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+		if (err != nil) != (trainer.mismatch > 0) || log.latest["grpo"] != 1 {
+			t.Fatalf("%v, checkpoint %d", err, log.latest["grpo"])
+		}
+		text, err := os.ReadFile(filepath.Join(log.dir("grpo", 1), memoryFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	whole := imitating()
+	whole.Steps = 1
+	want := held(whole, &fakeTrainer{})
+	if got := held(imitating(), &fakeTrainer{mismatch: 0.2, apart: 1}); got != want || !strings.Contains(want, `"scenario"`) { // the second step is refused
+		t.Errorf("held are %s, after the step before %s", got, want)
+	}
 }
 
 // Of a scenario that passes always nothing is drawn; others come in proportion to how rare their success was.
