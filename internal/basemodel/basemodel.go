@@ -26,7 +26,9 @@ type Model struct {
 	Weights  []engine.Buffer
 	host     *host.Host
 	Options  engine.Options // of Load
-	context  int            // model.context, by which a longrope model takes its factors
+	// RowPrograms counts those that are compiled.
+	RowPrograms *RowPrograms
+	context     int // model.context, by which a longrope model takes its factors
 }
 
 // Find finds the plug-in and the file of a base model, by its path or its installed name, with its text layer: it is prompted as
@@ -52,11 +54,11 @@ func FindWithoutText(h *host.Host, c config.Config, base string) (*Model, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Name: base, host: h, context: c.Model.Context}
+	m := &Model{Name: base, host: h, context: c.Model.Context, RowPrograms: &RowPrograms{}}
 	if m.Plugin, err = TakePlugin(h, c.Engine); err != nil {
 		return nil, err
 	}
-	m.Options = engine.Options{Plugin: m.Plugin.Path, DType: engine.DType(c.Engine.DType), Devices: c.Engine.Devices, Cache: ProgramCache(h, c.Engine), Compiling: Compiling(h)}
+	m.Options = engine.Options{Plugin: m.Plugin.Path, DType: engine.DType(c.Engine.DType), Devices: c.Engine.Devices, Cache: ProgramCache(h, c.Engine), Compiling: Compiling(h, m.RowPrograms)}
 	m.File, err = modelfile.Open(path)
 	return m, err
 }

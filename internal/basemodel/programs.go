@@ -1,10 +1,12 @@
 package basemodel
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"hone/internal/config"
 	"hone/internal/host"
@@ -26,16 +28,51 @@ func ProgramCache(h *host.Host, e config.Engine) engine.Cache {
 		Notice: func(text string) { h.Say("warning: %s", text) }}
 }
 
-// Compiling says what is compiled before the silence in which it is, of programs that take long. Each is compiled once for its lengths: where
-// another length comes up in a later step, that step waits for it too.
-func Compiling(h *host.Host) func(program string) {
-	long := map[string]string{"rows": "training rows of one length", "tree": "training rows of one length, as trees", "prefix_backward": "what training rows begin with",
-		"score": "the logprobs of rows of one length", "entropy": "the entropies of rows of one length", "logprobs": "the logprobs of rows of one length",
+// RowPrograms counts the programs of training rows that are compiled.
+type RowPrograms struct {
+	mu       sync.Mutex
+	compiled int
+	most     int // that there will be; 0: not known
+}
+
+// Expect says how many there will be at most.
+func (r *RowPrograms) Expect(most int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.most = most
+}
+
+// next is which the program is that is compiled now: "program 3 of at most 6".
+func (r *RowPrograms) next() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.compiled++
+	if r.most < r.compiled { // a later pass has another mix of rows
+		return fmt.Sprintf("program %d", r.compiled)
+	}
+	return fmt.Sprintf("program %d of at most %d", r.compiled, r.most)
+}
+
+// Compiling says what is compiled before the silence in which it is, of programs that take long, and that it still is. Each is compiled once for its lengths:
+// where another length comes up in a later step, that step waits for it too.
+func Compiling(h *host.Host, rows *RowPrograms) func(program string, tokens int) func() {
+	long := map[string]string{"rows": "training rows", "tree": "training rows", "prefix_backward": "what training rows begin with",
+		"score": "the logprobs of rows", "entropy": "the entropies of rows", "logprobs": "the logprobs of rows",
 		"prefill": "prompts", "decode": "completions", "decode_chosen": "completions that are held to a form"}
-	return func(program string) {
-		if of, is := long[program]; is {
-			h.Say("compiling the program for %s: once; on a CPU it may take a minute or two", of)
+	return func(program string, tokens int) func() {
+		of, is := long[program]
+		if !is {
+			return func() {}
 		}
+		how := "once"
+		if strings.HasSuffix(of, "rows") {
+			of += fmt.Sprintf(" of up to %d tokens", tokens)
+		}
+		if program == "rows" {
+			how = rows.next()
+		}
+		h.Say("compiling the program for %s: %s; on a CPU it may take a minute or two", of, how)
+		return h.Working("compiling the program for " + of)
 	}
 }
 

@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"hone/internal/config"
 	"hone/internal/host"
+	"hone/internal/learn/batch"
 	"hone/internal/learn/engine/programs"
 	"hone/internal/screen"
 )
@@ -69,17 +72,65 @@ func TestUnkeptProgramsAreAWarning(t *testing.T) {
 	}
 }
 
-// The silence of compiling is told before it, of programs that take long; --quiet leaves it out.
+// The silence of compiling is told before it, of programs that take long, with the lengths of rows; --quiet leaves it out.
 func TestCompilingIsSaid(t *testing.T) {
 	var said bytes.Buffer
 	h := &host.Host{Talk: screen.New(&said)}
-	for _, program := range []string{"rows", "checksum", "decode"} {
-		Compiling(h)(program)
+	rows := &RowPrograms{}
+	rows.Expect(2)
+	for _, program := range []string{"rows", "checksum", "decode", "score", "rows", "rows"} {
+		Compiling(h, rows)(program, 192)()
 	}
 	h.Quiet = true
-	Compiling(h)("rows")
-	if want := "compiling the program for training rows of one length: once; on a CPU it may take a minute or two\n" +
-		"compiling the program for completions: once; on a CPU it may take a minute or two\n"; said.String() != want {
-		t.Errorf("it says %q, want %q", &said, want)
+	Compiling(h, rows)("rows", 192)()
+	var want strings.Builder
+	for _, line := range []string{"training rows of up to 192 tokens: program 1 of at most 2", "completions: once", "the logprobs of rows of up to 192 tokens: once",
+		"training rows of up to 192 tokens: program 2 of at most 2", "training rows of up to 192 tokens: program 3"} {
+		want.WriteString("compiling the program for " + line + "; on a CPU it may take a minute or two\n")
+	}
+	if said.String() != want.String() {
+		t.Errorf("it says\n%swant\n%s", &said, &want)
+	}
+}
+
+// A program that compiles for long is told of while it does, and not when it is compiled.
+func TestCompilingIsStillSaid(t *testing.T) {
+	var said bytes.Buffer
+	synctest.Test(t, func(*testing.T) {
+		h := &host.Host{Talk: screen.New(&said), Still: &host.Still{}}
+		compiled := Compiling(h, &RowPrograms{})("rows", 192)
+		time.Sleep(45 * time.Second)
+		compiled()
+		time.Sleep(time.Hour)
+	})
+	if want := "still compiling the program for training rows of up to 192 tokens, for 30s\n"; strings.Count(said.String(), "still") != 1 || !strings.HasSuffix(said.String(), want) {
+		t.Errorf("it says\n%swant at its end\n%s", &said, want)
+	}
+}
+
+// Few steps pad to fewer lengths, many to as many as there are; what is given stays.
+func TestRowMultiple(t *testing.T) {
+	var rows []batch.Sequence
+	for n := 70; n <= 500; n += 60 {
+		rows = append(rows, batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n)})
+		rows[len(rows)-1].IDs[0], rows[len(rows)-1].Trained[n-1] = int32(n), true
+	}
+	steps := []batch.Batch{batch.New(rows)}
+	settings := config.Engine{Packing: "off", Devices: 1}
+	if n := RowProgramsOf(settings, steps); n != 7 {
+		t.Errorf("%d programs of rows", n)
+	}
+	for _, c := range []struct {
+		times    float64
+		change   func(e *config.Engine)
+		multiple int
+	}{{1, nil, 512}, {12, nil, 128}, {200, nil, 0}, {1, func(e *config.Engine) { e.RowMultiple = 64 }, 0}, {1, func(e *config.Engine) { e.MicroBatch = 2 }, 0}} {
+		e := settings
+		if c.change != nil {
+			c.change(&e)
+		}
+		if got := RowMultiple(e, steps, c.times); got != c.multiple {
+			t.Errorf("%v times %+v: a multiple of %d, want %d", c.times, e, got, c.multiple)
+		}
 	}
 }

@@ -88,6 +88,39 @@ func Packed(e config.Engine, gpu bool, steps []batch.Batch) (packed, apart int) 
 	return packed, apart
 }
 
+// programPositions is how many positions of rows a CPU computes while it compiles a program of rows (docs/LOG.md).
+const programPositions = 2048
+
+// RowMultiple is to how many tokens the rows of a run are best padded on a CPU, where the settings leave that open: a run of few steps is over before
+// programs of as many lengths as it can have are worth their compiling. The steps are some of the run's, which takes so many times their number. It is
+// 0 where nothing is to be gained, or several rows are computed at a time.
+func RowMultiple(e config.Engine, steps []batch.Batch, times float64) int {
+	if e.RowMultiple != 0 || e.MicroBatch > 1 || e.Devices > 1 {
+		return 0
+	}
+	least := train.Options{}.Filled(false).RowMultiple
+	best, cost := 0, 0.
+	for multiple := least; multiple <= 8*least; multiple *= 2 {
+		programs, positions := train.Options{RowMultiple: multiple, TreeTokens: TreeTokensOf(e)}.RowPrograms(steps)
+		if c := float64(programs)*programPositions + times*float64(positions); best == 0 || c < cost {
+			best, cost = multiple, c
+		}
+	}
+	if best == least {
+		return 0
+	}
+	return best
+}
+
+// RowProgramsOf is how many programs of rows a run of such steps compiles on a CPU; 0: not known.
+func RowProgramsOf(e config.Engine, steps []batch.Batch) int {
+	if e.MicroBatch > 1 || e.Devices > 1 {
+		return 0
+	}
+	programs, _ := train.Options{RowMultiple: e.RowMultiple, TreeTokens: TreeTokensOf(e)}.RowPrograms(steps)
+	return programs
+}
+
 // TreeTokensOf is engine.packing as a trainer takes it. What auto is, FitRows settles.
 func TreeTokensOf(e config.Engine) int {
 	if e.Packing == "tree" {

@@ -39,7 +39,8 @@ type Host struct {
 	Quiet, Verbose bool   // how much is said
 	Yes, DryRun    bool
 
-	Log string // of the run directory that a verb opened
+	Log   string // of the run directory that a verb opened
+	Still *Still // tells of what goes on in silence; nil: nothing does
 }
 
 // Opens tells h.Opening.

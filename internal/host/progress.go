@@ -15,9 +15,18 @@ type Progress = func(stage string, done, total int, note string)
 // Progress returns where stages report to: it prints them with rate and time left, as one redrawn line on a terminal, else
 // as a line now and then. slots is how many episodes run at once.
 func (h *Host) Progress(slots int) Progress {
-	talk := h.Talk
-	p := &progress{w: talk, quiet: h.Quiet, redraw: !h.Plain && talk.Terminal() != nil, slots: slots}
-	return p.report
+	p := &progress{w: h.Talk, quiet: h.Quiet, redraw: h.redraws(), slots: slots}
+	if h.Still == nil || h.Quiet {
+		return p.report
+	}
+	return func(stage string, done, total int, note string) {
+		p.report(stage, done, total, note)
+		what := ""
+		if done < total {
+			what = fmt.Sprintf("at %s %d/%d", stage, done, total)
+		}
+		h.Still.at(h, what)
+	}
 }
 
 type progress struct {

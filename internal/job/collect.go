@@ -256,6 +256,7 @@ func placesOf(list []sampled) func(episode string) approval.Place {
 func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list []sampled, atOnce int) (Tally, error) {
 	dir, c := j.Dir, j.Config // c as the run was begun with
 	log, report := Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
+	defer j.Working("at work on collect")()
 	if err := j.asBegun(l); err != nil {
 		return Tally{}, err
 	}

@@ -243,7 +243,51 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 	for _, picked := range l.stage(j.Config).Pass(len(l.Sequences), 0) {
 		steps = append(steps, batch.New(pick(l.Sequences, picked)))
 	}
-	return l, l.fit(j, j.Config, steps)
+	c := j.Config
+	multiple := l.fewPrograms(&c, steps)
+	if err = l.fit(j, c, steps); err != nil && multiple > 0 { // for want of memory, of which longer rows take more
+		c, multiple = j.Config, 0
+		err = l.fit(j, c, steps)
+	}
+	if multiple > 0 {
+		j.Say("rows are padded to a multiple of %d tokens: so few steps are not worth compiling programs of more lengths (engine.row_multiple)", multiple)
+	}
+	if l.compiles() {
+		l.Model.RowPrograms.Expect(basemodel.RowProgramsOf(j.Config.Engine, steps))
+	}
+	return l, err
+}
+
+// pack puts the rows of steps behind what all begin with, and settles whether they are worth packing: with how many tokens, and how many apart.
+func (l *SFTPlan) pack(c *config.Config, steps []batch.Batch) (packed, apart int) {
+	l.prefix = len(batch.New(l.Sequences).Prefix)
+	for i := range steps {
+		steps[i] = steps[i].Shorten(max(1, l.prefix))
+	}
+	packed, apart = basemodel.Packed(c.Engine, l.Model.Plugin.IsCUDA(), steps)
+	if c.Engine.Packing == "auto" && float64(packed) > (1-worthPacking)*float64(apart) {
+		c.Engine.Packing = "off"
+	}
+	return packed, apart
+}
+
+// compiles reports whether programs of rows are compiled for long, and for one row at a time.
+func (l *SFTPlan) compiles() bool { return l.Model.Plugin.Path != "" && !l.Model.Plugin.IsCUDA() }
+
+// fewPrograms has a run of few steps pad its rows to fewer lengths, where that saves more compiling than it costs. steps are those of the first pass.
+func (l *SFTPlan) fewPrograms(c *config.Config, steps []batch.Batch) (multiple int) {
+	all := l.stage(*c).NumSteps(len(l.Sequences))
+	if !l.compiles() || all < 1 || len(steps) == 0 {
+		return 0
+	}
+	taken, e := steps[:min(len(steps), all)], *c
+	if l.pack(&e, steps); e.Engine.Packing == "auto" { // which a CPU takes for trees
+		e.Engine.Packing = "tree"
+	}
+	if multiple = basemodel.RowMultiple(e.Engine, taken, float64(all)/float64(len(taken))); multiple > 0 {
+		c.Engine.RowMultiple = multiple
+	}
+	return multiple
 }
 
 // baseOf finds the base model that conversations are rendered for, and settles what it is prompted with.
@@ -266,14 +310,7 @@ const worthPacking = 1. / 3
 
 // fit settles how the rows are computed, in the configuration of the job: with c's engine, and as the steps of the first pass have them.
 func (l *SFTPlan) fit(j *Job, c config.Config, steps []batch.Batch) (err error) {
-	l.prefix = len(batch.New(l.Sequences).Prefix)
-	for i := range steps {
-		steps[i] = steps[i].Shorten(max(1, l.prefix))
-	}
-	packed, apart := basemodel.Packed(c.Engine, l.Model.Plugin.IsCUDA(), steps)
-	if c.Engine.Packing == "auto" && float64(packed) > (1-worthPacking)*float64(apart) {
-		c.Engine.Packing = "off"
-	}
+	packed, apart := l.pack(&c, steps)
 	if j.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.prefix, slices.Concat(l.Sequences, l.Held)); err == nil && j.Config.Engine.Packing == "tree" {
 		j.Say("a pass computes %d tokens, not %d: what rows of a step begin with is computed once (engine.packing)", packed, apart)
 	}

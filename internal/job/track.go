@@ -19,6 +19,7 @@ import (
 // tells nothing.
 type Track struct {
 	host  *host.Host
+	end   func() // of what goes on
 	began time.Time
 	watch *metrics.Watch
 	sinks []metrics.Sink
@@ -45,7 +46,7 @@ func (e Env) StartTracking(c config.Metrics, dir *run.Dir, x Tracked) *Track {
 		o.NumGPUs = x.Engine.NumDevices()
 	}
 	e.Opens(o)
-	t := &Track{host: e.Host, began: began, watch: metrics.NewWatch(o)}
+	t := &Track{host: e.Host, end: e.Working("at work on " + x.Main), began: began, watch: metrics.NewWatch(o)}
 	if c.TFEvents {
 		t.sinks = append(t.sinks, tfevents.Open(filepath.Join(dir.Path, tfeventsDir), x.Main, began, kept, func(err error) {
 			e.Say("note: no more events for TensorBoard are written; metrics.jsonl has all metrics: %v", err)
@@ -128,6 +129,7 @@ func (t *Track) Tell(dir *run.Dir) error {
 
 // Close says how the run ended, to all that are told of it.
 func (t *Track) Close(err error) {
+	t.end()
 	var all sync.WaitGroup
 	for _, s := range t.sinks { // at once, for each may wait for a server
 		all.Go(func() { s.Close(statusOf(err)) })

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -71,11 +72,19 @@ type Writer struct {
 	to io.Writer
 
 	mu   sync.Mutex
-	tail []byte // the beginning of a character whose end is yet to be written
+	tail []byte    // the beginning of a character whose end is yet to be written
+	last time.Time // something was written
 }
 
 // New returns a Writer before to.
-func New(to io.Writer) *Writer { return &Writer{to: to} }
+func New(to io.Writer) *Writer { return &Writer{to: to, last: time.Now()} }
+
+// Silent is for how long nothing was written.
+func (w *Writer) Silent() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.last)
+}
 
 // Write implements io.Writer. An error says that what p stands for was not, or not wholly, written.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -91,7 +100,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			break
 		}
 	}
-	w.tail = append([]byte(nil), text[whole:]...)
+	w.tail, w.last = append([]byte(nil), text[whole:]...), time.Now()
 	if _, err := w.to.Write([]byte(Text(string(text[:whole])))); err != nil {
 		return 0, err
 	}
@@ -100,7 +109,18 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // Raw is where hone's own control sequences go: a line drawn anew, colours. What others wrote must go through Text or Line
 // first.
-func (w *Writer) Raw() io.Writer { return w.to }
+func (w *Writer) Raw() io.Writer { return raw{w} }
+
+// raw is what a Writer writes to, from as many goroutines.
+type raw struct{ *Writer }
+
+// Write implements io.Writer.
+func (w raw) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = time.Now()
+	return w.to.Write(p)
+}
 
 // Terminal is the terminal that is written to, nil where it is none.
 func (w *Writer) Terminal() *os.File {

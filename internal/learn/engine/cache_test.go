@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -131,10 +132,12 @@ func TestKeptPrograms(t *testing.T) {
 		o := options(t, filepath.Join(t.TempDir(), "programs"))
 		o.Devices = devices
 		var announced []string
-		o.Compiling = func(program string) { announced = append(announced, program) }
+		o.Compiling = func(program string, tokens int) func() {
+			return func() { announced = append(announced, fmt.Sprint(program, " ", tokens)) }
+		}
 		first := runPrograms(t, o)
 		want(t, "first", first, numPrograms, 0, first)
-		if names := []string{"plain", "donated", "alone"}; !slices.Equal(announced, names) {
+		if names := []string{"plain 0", "donated 0", "alone 0"}; !slices.Equal(announced, names) {
 			t.Errorf("announced %q, want %q", announced, names)
 		}
 		announced = nil
@@ -145,6 +148,28 @@ func TestKeptPrograms(t *testing.T) {
 		if files := kept(t, o.Cache.Folder); len(files) != numPrograms || len(announced) > 0 {
 			t.Errorf("files: %q; of programs that are loaded %q are announced", files, announced)
 		}
+	}
+}
+
+// Of rows behind a prefix it is said how many tokens they have, before they are compiled and after.
+func TestCompilingSaysHowLongRowsAre(t *testing.T) {
+	o := options(t, "")
+	var announced []string
+	o.Compiling = func(program string, tokens int) func() {
+		announced = append(announced, fmt.Sprint(program, " ", tokens))
+		return func() { announced = append(announced, "compiled "+program) }
+	}
+	e, err := engine.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	params := []engine.Param{{Name: "prefix", Shape: engine.I32(1, 3)}, {Name: "ids", Shape: engine.I32(2, 7)}, {Name: "target", Shape: engine.I32(5)}, {Name: "x", Shape: engine.F32(2, 9)}}
+	if _, err := e.Compile("rows", params, func(in []*graph.Node) []*graph.Node { return in }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"rows 7", "compiled rows"}; !slices.Equal(announced, want) {
+		t.Errorf("announced %q, want %q", announced, want)
 	}
 }
 

@@ -59,9 +59,10 @@ type Options struct {
 	// Devices is how many of the plug-in's devices to use (1). CPUs are as many as are asked for, and share the machine.
 	Devices int
 	Cache   Cache
-	// Compiling is told the name of each program before a plug-in compiles it, which may take minutes; those that are kept are none. It may
-	// be called from several goroutines; nil: nobody is told.
-	Compiling func(program string)
+	// Compiling is told the name of each program before a plug-in compiles it, which may take minutes, and how many tokens a row of its ids
+	// has, 0 where it is given none; those that are kept are none. What it returns is called when the program is compiled. It may be called
+	// from several goroutines; nil: nobody is told.
+	Compiling func(program string, tokens int) (compiled func())
 }
 
 // Cache is where compiled programs are kept, for those who open the same devices later. The zero value keeps none.

@@ -81,14 +81,14 @@ func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
 		out = append(out, call{shape{n: n, c: best[i], packed: packed}, trees[i:end]})
 		i = end
 	}
-	t.setTrained(out, rows)
+	setTrained(out, rows)
 	return out
 }
 
 // setTrained sets how many trained tokens the calls of a step hold: half of their positions, or all where one call has more
 // trained, or as many halves as need be where rows of a tree train the same tokens. So that few programs are compiled it is the same
 // in all calls: most runs have the one or the other.
-func (t *Trainer) setTrained(calls []call, rows []batch.Sequence) {
+func setTrained(calls []call, rows []batch.Sequence) {
 	halves := 1
 	for _, x := range calls {
 		for device := range slices.Chunk(x.trees, x.n) {
@@ -125,6 +125,24 @@ func (t *Trainer) rowsAtOnce(rows int) int {
 		return n
 	}
 	return min(n, 1<<bits.Len(uint((rows-1)/devices)))
+}
+
+// RowPrograms is how many programs of rows the steps need where a device computes one row, or tree, at a time, and how many positions they compute.
+func (o Options) RowPrograms(steps []batch.Batch) (programs, positions int) {
+	o = o.Filled(false)
+	shapes := map[shape]bool{}
+	for _, b := range steps {
+		var calls []call
+		for _, x := range o.trees(b.Rows) {
+			calls = append(calls, call{shape{n: 1, c: bucket(len(x.ids), o.RowMultiple)}, []tree{x}})
+		}
+		setTrained(calls, b.Rows)
+		for _, x := range calls {
+			shapes[x.shape] = true
+			positions += x.c
+		}
+	}
+	return len(shapes), positions
 }
 
 // oneProgram reports whether the prefix is computed with the rows: where they are one call.

@@ -183,3 +183,39 @@ func TestRowsAtOnceByLength(t *testing.T) {
 		}
 	}
 }
+
+// What a run of rows is told to compile is what its trainer cuts them to, packed or not, one row at a time.
+func TestRowProgramsAreThoseOfTheTrainer(t *testing.T) {
+	e, err := engine.Open(engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	rapid.Check(t, func(t *rapid.T) {
+		o := Options{RowMultiple: 16, TreeTokens: rapid.SampledFrom([]int{0, 100}).Draw(t, "tree tokens")}
+		x := &Trainer{engine: e, microBatch: 1, rowMultiple: o.RowMultiple, treeTokens: o.TreeTokens}
+		var steps []batch.Batch
+		shapes, positions := map[shape]bool{}, 0
+		for range rapid.IntRange(1, 3).Draw(t, "steps") {
+			var rows []batch.Sequence
+			for range rapid.IntRange(1, 6).Draw(t, "rows") {
+				n := rapid.IntRange(2, 90).Draw(t, "tokens")
+				s := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n)}
+				for i := rapid.IntRange(1, n-1).Draw(t, "from"); i < n; i++ {
+					s.IDs[i], s.Trained[i] = int32(i), true
+				}
+				rows = append(rows, s)
+			}
+			b := batch.New(rows)
+			steps = append(steps, b)
+			for _, c := range x.calls(b.Rows, true) {
+				c.packed = false // which all are, or none
+				shapes[c.shape] = true
+				positions += c.n * c.c
+			}
+		}
+		if p, n := o.RowPrograms(steps); p != len(shapes) || n != positions {
+			t.Errorf("%d programs and %d positions, want %d and %d", p, n, len(shapes), positions)
+		}
+	})
+}

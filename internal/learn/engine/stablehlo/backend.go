@@ -29,14 +29,14 @@ type Backend struct {
 	plugin    *plugin
 	options   string // of the client
 	client    *pjrt.Client
-	devices   []int                // numbers among the client's of those that programs run on
-	compiled  *compiled            // where there are several
-	kept      *kept                // on disk; nil: nowhere
-	announce  func(program string) // before one is compiled, and not taken from where it is kept; nil: nobody asks
-	precision string               // of matrix products of float32
-	clusters  bool                 // a GPU's blocks can share memory in clusters
-	dry       *dry                 // in place of plug-in and client; nil where there is a device
-	borrowed  bool                 // the client is another's, who finalizes it
+	devices   []int     // numbers among the client's of those that programs run on
+	compiled  *compiled // where there are several
+	kept      *kept     // on disk; nil: nowhere
+	announce  Announce  // before one is compiled, and not taken from where it is kept; nil: nobody asks
+	precision string    // of matrix products of float32
+	clusters  bool      // a GPU's blocks can share memory in clusters
+	dry       *dry      // in place of plug-in and client; nil where there is a device
+	borrowed  bool      // the client is another's, who finalizes it
 	finalized bool
 }
 

@@ -71,7 +71,7 @@ func (b *builder) Compile() (compute.Executable, error) {
 	if b.backend.dry != nil {
 		return &Executable{backend: b.backend, names: f.names, in: in, out: out, HLO: text}, nil
 	}
-	p, err := b.backend.compile(text)
+	p, err := b.backend.compile(text, widest(in))
 	trim()
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", b.name, err)

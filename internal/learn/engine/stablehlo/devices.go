@@ -74,16 +74,16 @@ type compiled struct {
 }
 
 // compile compiles a text, unless it was compiled for another of several devices.
-func (b *Backend) compile(text string) (program, error) {
+func (b *Backend) compile(text string, tokens int) (program, error) {
 	if b.compiled == nil {
-		return b.load(text)
+		return b.load(text, tokens)
 	}
 	b.compiled.Lock()
 	defer b.compiled.Unlock()
 	p, ok := b.compiled.programs[text]
 	if !ok {
 		var err error
-		if p, err = b.load(text); err != nil {
+		if p, err = b.load(text, tokens); err != nil {
 			return p, err
 		}
 		b.compiled.programs[text] = p

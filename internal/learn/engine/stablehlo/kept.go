@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/go-xla/pjrt"
 
 	"hone/internal/digest"
@@ -45,12 +47,26 @@ func (b *Backend) Keep(store *programs.Store, environment string) {
 	})}
 }
 
-// Announce has announce told the name of each program before it is compiled; programs that are loaded again are none. It is called before
-// anything is compiled.
-func (b *Backend) Announce(announce func(program string)) { b.announce = announce }
+// Announce is told the name of each program before it is compiled, and how many tokens a row of its ids has, 0 where it is given none. What it
+// returns is called when the program is compiled, or failed to be.
+type Announce = func(program string, tokens int) (compiled func())
+
+// Announce has announce told of each program that is compiled; programs that are loaded again are none. It is called before anything is compiled.
+func (b *Backend) Announce(announce Announce) { b.announce = announce }
+
+// widest is how many tokens a row of ids has among a program's inputs: the last matrix of whole numbers, for what stands before it is what
+// rows begin with.
+func widest(in []shapes.Shape) int {
+	for _, s := range slices.Backward(in) {
+		if s.DType == dtypes.Int32 && s.Rank() == 2 {
+			return s.Dimensions[1]
+		}
+	}
+	return 0
+}
 
 // load makes a program of a text for the backend's devices: for any one, or for a replica on each of several.
-func (b *Backend) load(text string) (program, error) {
+func (b *Backend) load(text string, tokens int) (program, error) {
 	key, keep := b.key(text)
 	if keep {
 		if p, ok := b.reload(key, text); ok {
@@ -59,7 +75,7 @@ func (b *Backend) load(text string) (program, error) {
 	}
 	if b.announce != nil {
 		_, name, _ := strings.Cut(text, "module @")
-		b.announce(name[:strings.IndexAny(name+" ", " \n")])
+		defer b.announce(name[:strings.IndexAny(name+" ", " \n")], tokens)()
 	}
 	c := b.plugin.newTranslation(text, settingsOf(text), nil, keep)
 	defer c.release()

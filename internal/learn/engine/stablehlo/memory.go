@@ -35,7 +35,7 @@ func (b *Backend) Measure(text string) (Memory, error) {
 	if b.dry != nil {
 		return Memory{}, errors.New("there is no device to compile for")
 	}
-	p, err := b.load(text)
+	p, err := b.load(text, 0)
 	if err != nil {
 		return Memory{}, fmt.Errorf("compiling to measure: %w", err)
 	}
