@@ -14,6 +14,8 @@ import (
 // lower case and without accents, for search.
 type folded struct {
 	shown, key []rune
+	// changed says of a text in another reading which of its runes that one changed; nil: all of them.
+	changed []bool
 }
 
 // fold prepares a text for search.
@@ -122,8 +124,7 @@ func (f folded) place(start, end int) (text string, from, to int) {
 
 // mapped is the text with each rune of its key replaced; a text that nothing is replaced in is the zero value.
 func (f folded) mapped(to func(word []rune, r rune) rune) folded {
-	out := folded{shown: slices.Clone(f.key), key: slices.Clone(f.key)}
-	changed := false
+	out := folded{shown: slices.Clone(f.key), key: slices.Clone(f.key), changed: make([]bool, len(f.key))}
 	for start := 0; start < len(out.key); start++ {
 		end := start
 		for end < len(out.key) && out.key[end] != ' ' && out.key[end] != '\n' {
@@ -131,16 +132,28 @@ func (f folded) mapped(to func(word []rune, r rune) rune) folded {
 		}
 		for i := start; i < end; i++ {
 			r := to(f.key[start:end], f.key[i])
-			changed = changed || r != f.key[i]
+			out.changed[i] = r != f.key[i]
 			out.key[i], out.shown[i] = r, r
 		}
 		start = end
 	}
-	if !changed {
+	if !slices.Contains(out.changed, true) {
 		return folded{}
 	}
 	return out
 }
+
+// part is a text from one rune to another.
+func (f folded) part(start, end int) folded {
+	out := folded{shown: f.shown[start:end], key: f.key[start:end]}
+	if f.changed != nil {
+		out.changed = f.changed[start:end]
+	}
+	return out
+}
+
+// isChanged reports whether its reading changed a letter of the text.
+func (f folded) isChanged() bool { return f.changed == nil || slices.Contains(f.changed, true) }
 
 // disguises are other readings of a text, which a model is able to undo: rot13, digits for letters, spaced or turned round.
 func (f folded) disguises() map[string]folded {
@@ -162,7 +175,7 @@ func (f folded) disguises() map[string]folded {
 		}
 		return r
 	}))
-	turned := folded{slices.Clone(f.shown), slices.Clone(f.key)}
+	turned := folded{shown: slices.Clone(f.shown), key: slices.Clone(f.key)}
 	slices.Reverse(turned.shown)
 	slices.Reverse(turned.key)
 	keep("letters turned round", turned)
@@ -203,6 +216,7 @@ func (f folded) closed() folded {
 			continue
 		}
 		out.key, out.shown = append(out.key, f.key[i]), append(out.shown, f.shown[i])
+		out.changed = append(out.changed, single(i))
 	}
 	if joined < 8 {
 		return folded{}

@@ -59,7 +59,7 @@ func TestLabelledSet(t *testing.T) {
 		open              bool // what is in it may be printed
 		recall, precision float64
 		stops, waits      int // attacks that a run waits for, at least; harmless tools, at most
-	}{{"development", true, 0.95, 0.95, 1190, 1}, {"held_out", false, 0.90, 0.89, 136, 12}} { // held out: 90.1% and 90.7% at the first look; then 91.4% and 89.7%
+	}{{"development", true, 0.95, 0.95, 1190, 1}, {"held_out", false, 0.90, 0.89, 136, 11}} { // held out: 90.1% and 90.7% at the first look; then 91.4% and 89.7%
 		t.Run(tc.half, func(t *testing.T) {
 			type count struct{ found, of int }
 			kinds := map[string]*count{}

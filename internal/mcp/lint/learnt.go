@@ -53,7 +53,7 @@ func unitsOf(at string, f folded, parameter bool) []unit {
 		end, _ := slices.BinarySearch(sentences, from+longUnit)
 		for ; start < end; start += wideUnit {
 			cut := min(end, start+wideUnit)
-			out = append(out, unit{at: at, text: folded{f.shown[start:cut], f.key[start:cut]}, sentences: sentences[start:cut], first: start == 0, parameter: parameter})
+			out = append(out, unit{at: at, text: f.part(start, cut), sentences: sentences[start:cut], first: start == 0, parameter: parameter})
 		}
 	}
 	return out

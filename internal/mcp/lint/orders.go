@@ -80,7 +80,7 @@ func (c *checker) disguised(at, text string) {
 			continue
 		}
 		for _, u := range unitsOf(at, g, false) {
-			if learnt().score(u.features()) >= enough {
+			if learnt().score(u.features()) >= enough && u.text.part(u.weightiest()).isChanged() { // else that sentence is no other reading, and was looked at
 				c.order(EncodedBlob, High, name+": reads like an order to the model", u)
 				return
 			}
@@ -94,31 +94,38 @@ const shortDisguise = 20
 // order adds a finding at the sentence that weighs most, with the words in it that do.
 func (c *checker) order(code Code, s Severity, what string, u unit) {
 	w := learnt()
-	bySentence := map[int]float32{}
 	features := slices.DeleteFunc(u.features(), func(f feature) bool { return w.weigh(f) <= 0 })
-	best := u.sentences[0]
-	for _, f := range features {
-		i := u.sentences[f.start]
-		bySentence[i] += w.weigh(f)
-		if bySentence[i] > bySentence[best] {
-			best = i
-		}
-	}
-	start, _ := slices.BinarySearch(u.sentences, best)
-	end, _ := slices.BinarySearch(u.sentences, best+1)
+	start, end := u.weightiest()
 	slices.SortStableFunc(features, func(a, b feature) int { return int(1e6 * (w.weigh(b) - w.weigh(a))) })
 	var words []string
 	taken := make([]bool, len(u.text.key))
 	for _, f := range features {
-		if f.word && u.sentences[f.start] == best && len(words) < 3 && !slices.Contains(taken[f.start:f.end], true) {
+		if f.word && u.sentences[f.start] == u.sentences[start] && len(words) < 3 && !slices.Contains(taken[f.start:f.end], true) {
 			words = append(words, strconv.Quote(string(u.text.shown[f.start:f.end])))
 			for i := f.start; i < f.end; i++ {
 				taken[i] = true
 			}
 		}
 	}
-	text, from, to := folded{u.text.shown[u.lead:], u.text.key[u.lead:]}.place(max(0, start-u.lead), max(0, end-u.lead))
+	text, from, to := u.text.part(u.lead, len(u.text.key)).place(max(0, start-u.lead), max(0, end-u.lead))
 	c.add(code, s, u.at, text, from, to, fmt.Sprintf("%s: %s", what, strings.Join(words, ", ")))
+}
+
+// weightiest is where the sentence of a unit begins and ends that makes it an order more than others do.
+func (u unit) weightiest() (start, end int) {
+	w, bySentence, best := learnt(), map[int]float32{}, u.sentences[0]
+	for _, f := range u.features() {
+		if w.weigh(f) <= 0 {
+			continue
+		}
+		i := u.sentences[f.start]
+		if bySentence[i] += w.weigh(f); bySentence[i] > bySentence[best] {
+			best = i
+		}
+	}
+	start, _ = slices.BinarySearch(u.sentences, best)
+	end, _ = slices.BinarySearch(u.sentences, best+1)
+	return start, end
 }
 
 // fewWords is how many words of a language a text of another may hold by chance.
