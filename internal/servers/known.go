@@ -40,6 +40,8 @@ type Configured struct {
 	Millis float64 `json:"millis"` // of a call, mean
 	Drifts int     `json:"drifts"` // how often one of its tools changed
 	Tools  *int    `json:"tools"`  // how many it listed last; null where it was never asked
+	// Findings is how many texts of these stop a run until a person accepts them; null where nobody has looked.
+	Findings *int `json:"findings"`
 
 	toolset.Locked
 	Broken string `json:"lock_error,omitempty"` // why its lock cannot be read
@@ -122,6 +124,9 @@ func (k *Known) configured(h *host.Host, file string) error {
 		if n, known := seen.Listed[prefix]; known {
 			one.Tools = &n
 		}
+		if n, known := seen.Suspicious[prefix]; known {
+			one.Findings = &n
+		}
 		if one.Locked, err = toolset.LockOf(s); err != nil {
 			one.Broken = "its lock cannot be read: " + err.Error()
 		}
@@ -191,6 +196,9 @@ func (k Known) Rows() [][]string {
 		row := []string{s.Name, "configuration", s.state(), "-", "-", fmt.Sprintf("%.0f", s.Calls), "-", "-", fmt.Sprint(s.Drifts), ""}
 		if s.Tools != nil {
 			row[3] = fmt.Sprint(*s.Tools)
+		}
+		if s.Findings != nil {
+			row[4] = fmt.Sprint(*s.Findings)
 		}
 		if row[9] = s.Broken; len(s.Differs) > 0 {
 			row[9] = s.Locked.String()

@@ -22,6 +22,18 @@ func Findings(catalog *mcp.Catalog) []lint.Finding {
 	return found
 }
 
+// sayNew shows findings of tools that nobody has accepted. What a person has read is counted: each command would else say it again.
+func sayNew(h *host.Host, found []lint.Finding, accepted lint.Allowed) {
+	left := accepted.Unread(found)
+	if h.Verbose {
+		left = found
+	}
+	SayFindings(h, left)
+	if n := len(found) - len(left); n > 0 {
+		h.Say("of accepted tools: %s, which hone discover shows, and --verbose", fault.Count(n, "suspicious text"))
+	}
+}
+
 // SayFindings shows each finding on a line of talk.
 func SayFindings(h *host.Host, found []lint.Finding) {
 	if len(found) > 0 {
@@ -137,9 +149,9 @@ func PackageFindings(servers mcp.Config) (found []lint.Finding) {
 const DataServer = "data"
 
 // RefuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
-// nobody has accepted by name, by the flag or by mcp.allow_findings, ends the verb before it begins. It shows all findings either way.
+// nobody has accepted by name, by the flag or by mcp.allow_findings, ends the verb before it begins. It shows the findings that are not accepted either way.
 func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) error {
-	found, err := findingsFor(h, tools, flag)
+	found, err := findingsFor(h, c, tools, flag)
 	if err != nil {
 		return err
 	}
@@ -190,7 +202,7 @@ func sayAccepted(h *host.Host, found []lint.Finding, key lint.Allowed) {
 
 // TellFindings is for a verb that calls tools and puts none of their texts before a model: it refuses nothing, and names what others will.
 func TellFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) error {
-	found, err := findingsFor(h, tools, flag)
+	found, err := findingsFor(h, c, tools, flag)
 	if err == nil {
 		sayRefused(h, found, accepted(c, flag))
 	}
@@ -199,12 +211,12 @@ func TellFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allow
 
 const howToAccept = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once; mcp.allow_findings takes the same names, and @DIGEST behind one accepts that text alone"
 
-// findingsFor shows the findings on tools. A name of the flag that is no tool's is a slip; the configuration may name tools of servers
+// findingsFor shows the findings on tools that are not accepted. A name of the flag that is no tool's is a slip; the configuration may name tools of servers
 // that are not open now.
-func findingsFor(h *host.Host, tools []lint.Tool, flag lint.Allowed) ([]lint.Finding, error) {
+func findingsFor(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) ([]lint.Finding, error) {
 	found := append(lint.Check(tools), lint.Chains(tools)...)
 	lint.Sort(found)
-	SayFindings(h, found)
+	sayNew(h, found, accepted(c, flag))
 	if p := flag.Strange(tools); p != "" {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p), Where: "--allow-findings", Next: howToAccept}
 	}

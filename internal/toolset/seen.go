@@ -9,6 +9,7 @@ import (
 	"hone/internal/digest"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
 	"hone/internal/mcp/reliability"
 	"hone/internal/mcp/selection"
 )
@@ -63,31 +64,41 @@ func (s *Set) addSeen(f *reliability.File, called map[string]mcp.Stats) {
 	}
 }
 
-// KeepListed keeps how many tools servers listed, which hone servers ls shows.
+// KeepListed keeps how many tools servers listed, and how many findings on these stop runs, which hone servers ls shows.
 func KeepListed(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
 	path, err := SeenFile(h)
 	if err != nil || h.DryRun {
 		return // what is not kept is not shown
 	}
-	now := map[string]int{}
+	now, stop := map[string]int{}, map[string]int{}
 	for _, s := range found {
-		now[SeenKey(servers.Servers[s.Name], "")] = len(s.Tools)
+		key := SeenKey(servers.Servers[s.Name], "")
+		now[key], stop[key] = len(s.Tools), len(lint.Blocking((&mcp.Catalog{Servers: []mcp.ServerTools{s}}).Suspicious()))
 	}
 	f, err := reliability.Load(path)
-	same := err == nil
-	for key, n := range now {
-		had, known := f.Listed[key]
-		same = same && known && had == n
-	}
-	if same {
+	if err == nil && holds(f.Listed, now) && holds(f.Suspicious, stop) {
 		return
 	}
-	_ = reliability.Update(path, func(f *reliability.File) {
-		if f.Listed == nil {
-			f.Listed = map[string]int{}
+	_ = reliability.Update(path, func(f *reliability.File) { f.Listed, f.Suspicious = with(f.Listed, now), with(f.Suspicious, stop) })
+}
+
+// holds reports whether counts are those of some keys already.
+func holds(counts, some map[string]int) bool {
+	for key, n := range some {
+		if had, known := counts[key]; !known || had != n {
+			return false
 		}
-		maps.Copy(f.Listed, now)
-	})
+	}
+	return true
+}
+
+// with are counts with those of some keys.
+func with(counts, some map[string]int) map[string]int {
+	if counts == nil {
+		counts = map[string]int{}
+	}
+	maps.Copy(counts, some)
+	return counts
 }
 
 // twins are the tools that do the same as another one which answered better: by their names, with that one's.

@@ -67,8 +67,11 @@ func covers(pattern string, f Finding) bool {
 }
 
 // Refused returns the findings that block and are of no allowed tool.
-func (a Allowed) Refused(found []Finding) []Finding {
-	return slices.DeleteFunc(Blocking(found), func(f Finding) bool {
+func (a Allowed) Refused(found []Finding) []Finding { return Blocking(a.Unread(found)) }
+
+// Unread returns the findings, those too that block nothing, that are of no allowed tool.
+func (a Allowed) Unread(found []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f Finding) bool {
 		return slices.ContainsFunc(a, func(p string) bool { return covers(p, f) })
 	})
 }

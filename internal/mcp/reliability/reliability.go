@@ -29,6 +29,8 @@ type File struct {
 	Tools map[string]Seen `json:"tools"`
 	// Listed is how many tools a server had when it last listed them, by the Key of the server and no tool.
 	Listed map[string]int `json:"listed,omitempty"`
+	// Suspicious is how many of their texts could steer a model, so that runs wait, by the same Key.
+	Suspicious map[string]int `json:"suspicious,omitempty"`
 }
 
 // Key is what a tool is kept under. server tells servers apart: it is the same for the same command line or URL, whatever a
