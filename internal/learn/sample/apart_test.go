@@ -66,10 +66,10 @@ func TestFedApartTakesTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	asGPU(t, s)
 	var jobs []*job
 	did := make(chan string, 1)
 	s.control <- func() { // in the sampler's goroutine: it does nothing else meanwhile
-		s.gpu = true
 		come := func(slot, n int) {
 			r := request(slot, n, false)
 			r.MaxTokens = 14

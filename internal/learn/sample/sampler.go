@@ -55,10 +55,11 @@ type Sampler struct {
 	writes                             *engine.Program // an adapter into its place
 	prefill, decode                    *engine.Program
 	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
-	prefillOne, prefillBulk            *engine.Program // nil until prompts are long enough; see advance
-	prefillFew                         *engine.Program // nil until few prompts wait; see apart
+	prefillOne, prefillBulk            wide            // wanted once prompts are long enough; see advance
+	prefillFew                         wide            // where few prompts wait; see apart
 	copier                             *engine.Program // nil where no beginning is copied
-	making                             sync.Mutex      // held while a program is compiled that not all requests need: in their senders' goroutines
+	making                             sync.Mutex      // held while a program is compiled that not all requests need: in their senders' goroutines, and beside
+	beside                             sync.WaitGroup  // what is compiled beside the sampler's goroutine
 	masks                              *masks
 	newDecoder                         func() Decoder
 
@@ -153,7 +154,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	}
 	if s.gpu && s.devices == 1 {
 		if few < s.rows && few*s.chunk <= s.context { // the first prompt needs it
-			s.compiled(&s.prefillFew, 1, few*s.chunk)
+			s.larger(&s.prefillFew, 1, few*s.chunk, 0)
 		}
 		s.openCopies()
 	}
@@ -288,6 +289,7 @@ func (s *Sampler) Close() {
 	s.closing.Do(func() {
 		close(s.quit)
 		s.stopped.Wait()
+		s.beside.Wait() // the engine may be closed next
 		s.release()
 	})
 }

@@ -201,15 +201,21 @@ func (s *Sampler) advance() error {
 	}
 	s.waited, s.justFed = 0, true
 	if large {
-		if i := s.long(filled); i >= 0 && s.compiled(&s.prefillOne, 1, s.rows*s.chunk) {
-			return s.feed(s.prefillOne, 1, s.rows*s.chunk, []int{i})
+		if i := s.long(filled); i >= 0 {
+			if p := s.larger(&s.prefillOne, 1, s.rows*s.chunk, decoding); p != nil {
+				return s.feed(p, 1, s.rows*s.chunk, []int{i})
+			}
 		}
-		if single >= 0 && s.compiled(&s.prefillFew, 1, few*s.chunk) {
-			s.single = single
-			return s.feed(s.prefillFew, 1, few*s.chunk, []int{single})
+		if single >= 0 {
+			if p := s.larger(&s.prefillFew, 1, few*s.chunk, decoding); p != nil {
+				s.single = single
+				return s.feed(p, 1, few*s.chunk, []int{single})
+			}
 		}
-		if c := bulk * s.chunk; decoding == 0 && s.deep(chosen, c) && s.compiled(&s.prefillBulk, s.rows, c) {
-			return s.feed(s.prefillBulk, s.rows, c, chosen)
+		if c := bulk * s.chunk; decoding == 0 && s.deep(chosen, c) {
+			if p := s.larger(&s.prefillBulk, s.rows, c, decoding); p != nil {
+				return s.feed(p, s.rows, c, chosen)
+			}
 		}
 	}
 	return s.feed(s.prefill, s.rows, s.chunk, chosen)
@@ -295,15 +301,47 @@ func (s *Sampler) begin(x *slot, c int) int {
 	return min(len(x.cached)/s.chunk*s.chunk, s.context-c)
 }
 
-// compiled has a program for larger chunks compiled when it is first needed. Where it cannot be, for want of memory, it
-// returns false, and no larger one is asked for again: the small chunks do.
-func (s *Sampler) compiled(program **engine.Program, r, c int) bool {
-	if *program == nil {
-		var err error
-		*program, err = s.prefillProgram(r, c)
-		s.noLarge = err != nil
+// wide is a program for larger chunks. The sampler's goroutine alone looks at it.
+type wide struct {
+	program *engine.Program // nil until it is there
+	coming  chan compiled   // nil until it is wanted
+}
+
+type compiled struct {
+	program *engine.Program
+	err     error
+}
+
+// larger returns a program for chunks of c tokens of r rows, which is compiled when it is first needed, for seconds on a GPU. Where slots decode that is done
+// beside the sampler's goroutine, for which all of them would wait; until it is there the result is nil, and smaller chunks do. So it is where a program cannot be
+// compiled, for want of memory; then no larger one is asked for again.
+func (s *Sampler) larger(w *wide, r, c, decoding int) *engine.Program {
+	if w.coming == nil {
+		coming := make(chan compiled, 1)
+		w.coming = coming
+		compile := func() {
+			p, err := s.prefillProgram(r, c)
+			coming <- compiled{p, err}
+		}
+		if decoding == 0 {
+			compile()
+		} else {
+			s.beside.Go(func() {
+				s.making.Lock()
+				defer s.making.Unlock()
+				compile()
+			})
+		}
 	}
-	return !s.noLarge
+	select {
+	case x := <-w.coming:
+		w.program, s.noLarge = x.program, s.noLarge || x.err != nil
+	default:
+	}
+	if s.noLarge {
+		return nil
+	}
+	return w.program
 }
 
 // choose picks for each row of each device the slot whose chunk it computes next: of those that are always in that row and have prompt
