@@ -253,8 +253,8 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 		if f.Phase == mcp.PhaseList {
 			t.Outcome = NoAnswer
 		}
-		if bound := toolset.OlderSDK(servers.Servers[name], f.Said); bound != "" && !slices.Contains(x.Constraints, bound) {
-			t.Next = "the server may be written for an older version of the Python package mcp: hone servers try " + e.Name + " --constraint '" + bound + "'"
+		if of, bound := toolset.Older(servers.Servers[name], f.Said); bound != "" && !slices.Contains(x.Constraints, bound) {
+			t.Next = "the server may be written for an older version of the Python package " + of + ": hone servers try " + e.Name + " --constraint '" + bound + "'"
 		}
 	}
 	if found.Err != nil {

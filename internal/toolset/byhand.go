@@ -36,8 +36,8 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(
 		next = "mend what it says; by hand it is run so: " + CommandLine(server)
 	}
 	if failed && f.Said != "" {
-		if older := olderSDK(f.Server, server, f.Said, again); older != "" {
-			next = older + "; if it is not that, " + next
+		if hint := older(f.Server, server, f.Said, again); hint != "" {
+			next = hint + "; if it is not that, " + next
 		}
 	}
 	if boxed {

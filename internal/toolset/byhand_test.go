@@ -124,8 +124,9 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// A Python server that ends as programs do which were written for another version of a package is given an older mcp, where it has a new one.
-func TestOlderSDK(t *testing.T) {
+// A Python server that ends as programs do which were written for another version of a package is given an older one: of the package that Python names,
+// else of mcp, where it has a new one.
+func TestOlderPackage(t *testing.T) {
 	const traceback = "stderr: Traceback (most recent call last):\n      File \"/x/server.py\", line 75, in main\n"
 	const gone = traceback + "    AttributeError: 'Server' object has no attribute 'list_resources'"
 	program := func(packages ...string) string {
@@ -143,6 +144,12 @@ func TestOlderSDK(t *testing.T) {
 		}
 		return filepath.Join(venv, "bin", "serve")
 	}
+	const named = traceback + "ImportError: cannot import name 'eval_type_backport' from 'pydantic._internal._typing_extra' (/x/lib/python3.11/site-packages/pydantic/_internal/_typing_extra.py)"
+	others := program("mcp-1.9.1", "pydantic-2.12.3", "duck_db-1.1!", "PyYAML-6.0.1", "attrs-25.0.0")
+	record := filepath.Join(filepath.Dir(others), "..", "lib/python3.11/site-packages/PyYAML-6.0.1.dist-info/RECORD")
+	if err := os.WriteFile(record, []byte("_yaml/__init__.py,,\nyaml/__init__.py,sha256=x,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	new, old := program("mcp-2.3.0", "mcp_types-1.0", "duck_db-1.1!", "pip-23.2!"), program("mcp-1.9.1", "duck_db-1.1!")
 	for _, c := range []struct{ name, program, said, want string }{
 		{"a new mcp", new, gone, "hone servers add pypi:duck-db==1.1 --name 'a duck' --force --constraint 'mcp<2' --host api.example.com -- ARGUMENTS"},
@@ -152,14 +159,23 @@ func TestOlderSDK(t *testing.T) {
 		{"an old mcp", old, gone, ""},
 		{"no environment", "/usr/bin/python3", gone, ""},
 		{"no environment, and it says mcp", "uvx", traceback + "    from mcp.server import FastMCP\n    ImportError: cannot import name 'FastMCP'", "uvx --with 'mcp<2'"},
+		{"another package", others, named, "the Python package pydantic than 2.12.3, which it has: hone servers add pypi:duck-db==1.1 --name 'a duck' --force --constraint 'pydantic<2.12' --host"},
+		{"a module of a package with another name", others, traceback + "AttributeError: module 'yaml' has no attribute 'CLoader2'", "--constraint 'PyYAML<6'"},
+		{"a part of a package", others, traceback + "ModuleNotFoundError: No module named 'pydantic.v1.x'", "--constraint 'pydantic<2.12'"},
+		{"a package that is not there", others, traceback + "ModuleNotFoundError: No module named 'pydantic'", ""},
+		{"its own", others, traceback + "ImportError: cannot import name 'x' from 'duck_db.y' (/x)", ""},
+		{"another package, no environment", "uvx", named, "uvx --with 'pydantic<VERSION'"},
 	} {
 		server := mcp.Server{Command: c.program, Args: []string{"--db", "x"}, Hosts: []string{"api.example.com"}}
 		next := nextFor(&host.Host{}, server, &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: c.said, Err: errors.New("it ended")}, false, nil)
-		if !strings.Contains(next, c.want) || c.want == "" && strings.Contains(next, "mcp<") || !strings.Contains(next, "mend what it says") {
+		if !strings.Contains(next, c.want) || c.want == "" && strings.Contains(next, "older version") || !strings.Contains(next, "mend what it says") {
 			t.Errorf("%s: %s", c.name, next)
 		}
 	}
 	again := func(more ...string) string { return "AGAIN " + strings.Join(more, " ") }
+	if of, bound := Older(mcp.Server{Command: others}, named); of != "pydantic" || bound != "pydantic<2.12" {
+		t.Errorf("%s: %s", of, bound)
+	}
 	ended := &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: gone, Err: errors.New("it ended")}
 	if next := nextFor(&host.Host{}, mcp.Server{Command: new}, ended, false, again); !strings.Contains(next, "AGAIN --constraint 'mcp<2'") || strings.Contains(next, "pypi:duck") {
 		t.Errorf("right after it was added: %s", next)

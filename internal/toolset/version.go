@@ -28,7 +28,7 @@ func (s *Set) Versions() map[string]string {
 // installedAs is the package that a server's program was installed from, with its version: of a virtual environment as NAME==VERSION, of
 // npm's folder as NAME@VERSION; "" where it is in neither.
 func installedAs(s mcp.Server) string {
-	if pkg, _, _ := environmentOf(s.Command); pkg != "" {
+	if pkg := environmentOf(s.Command).requested(); pkg != "" {
 		return pkg
 	}
 	root, _, found := strings.Cut(s.Command, "/node_modules/.bin/")
