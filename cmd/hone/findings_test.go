@@ -85,7 +85,7 @@ func TestVerbsRefuseFindings(t *testing.T) {
 			if refused != "" && !strings.Contains(said, refused) || refused == "" && (strings.Contains(said, "steer the model by the back door") || strings.Contains(said, "no tool is called")) {
 				t.Errorf("%s --allow-findings %s: %s", verb, allow, said)
 			}
-			if allow == "poll" && (verb == "eval" || verb == "train") && (!strings.Contains(said, "the episode ends early") || strings.Contains(said, "not trained on") != (verb == "train")) {
+			if allow == "poll" && (verb == "eval" || verb == "train") && (!strings.Contains(said, "than there is ends early") || strings.Contains(said, "not trained on") != (verb == "train")) {
 				t.Errorf("%s says of the room of an episode: %s", verb, said)
 			}
 		}

@@ -44,19 +44,19 @@ type Room struct {
 	Trains   bool // on its episodes, else they are only played
 }
 
-// String says it, and what to do where results may overflow.
+// String says it, and where results may overflow when, and what to do.
 func (r Room) String() string {
 	e := r.Episode
-	text := fmt.Sprintf("an episode has room for %s, the shared prefix not counted: %d of its task and completions, %d of tools' results", fault.Count(r.Tokens, "token"),
-		min(r.Tokens, e.Own()), e.Results(r.Tokens))
+	text := fmt.Sprintf("an episode has room for %s behind the shared prefix", fault.Count(r.Tokens, "token"))
 	if r.Tokens >= e.Whole() {
-		return text
+		return text + ": all that its completions and tools' results can be"
 	}
-	text += fmt.Sprintf(", which can be %d (rollout.max_result: %d, rollout.max_turns: %d). Where they are more than there is room for, the episode ends early", e.Whole()-e.Own(), e.MaxResult, e.MaxTurns)
+	text += fmt.Sprintf("\nat worst, with %s of %d tokens, %d are left for tools' results, which can be %d (rollout.max_result: %d)\nshorter completions leave more; an episode that needs more than there is ends early",
+		fault.Count(e.MaxTurns, "full completion"), e.MaxTokens, e.Results(r.Tokens), e.Whole()-e.Own(), e.MaxResult)
 	if r.Trains {
 		text += " and is not trained on"
 	}
-	text += ": "
+	text += "\nwhere that is too little: "
 	if r.ByMemory {
 		return text + "the memory bounds it; lower rollout.max_result, rollout.max_turns or engine.slots"
 	}

@@ -25,11 +25,11 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 		least, most               int   // tokens of a slot
 		says, not                 string
 	}{
-		{"the default context", 36, 64, 2048, 8000, 139, 2048, 2048, "raise model.context", "engine.slots"},
+		{"the default context", 36, 64, 2048, 8000, 139, 2048, 2048, "at worst, with 8 full completions of 256 tokens, 0 are left for tools' results, which can be 56140 (rollout.max_result: 8000)", "engine.slots"},
 		{"few slots", 4, 4, 32768, 8000, 139, 32768, 32768, "raise model.context", "engine.slots"},
 		{"64 slots", 36, 64, 32768, 8000, 139, 5000, 12000, "the memory bounds it; lower rollout.max_result, rollout.max_turns or engine.slots", "raise model.context"},
 		{"no more than the weights", 4, 64, 32768, 8000, 3, 2148, 2148, "the memory bounds it", "raise model.context"},
-		{"no results to speak of", 4, 64, 32768, 64, 139, 2736, 2736, "588 of tools' results", "ends early"},
+		{"no results to speak of", 4, 64, 32768, 64, 139, 2736, 2736, "2736 tokens behind the shared prefix: all that", "ends early"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s.NumLayers = tc.layers
@@ -45,7 +45,7 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 			if text := got.String(); !strings.Contains(text, tc.says) || strings.Contains(text, tc.not) || !strings.Contains(text, "an episode has room for") || strings.Contains(text, "trained") {
 				t.Errorf("says %s", text)
 			}
-			if got.Trains = true; got.Tokens < e.Whole() && !strings.Contains(got.String(), "ends early and is not trained on: ") {
+			if got.Trains = true; got.Tokens < e.Whole() && !strings.Contains(got.String(), "ends early and is not trained on\n") {
 				t.Errorf("a run that trains says %s", got)
 			}
 			if !got.ByMemory || got.Tokens == e.Own() {
