@@ -28,6 +28,8 @@ long|grpo|--grpo-rate 1e-4 --steps 160|grpo: {advantage: centred, minibatches: 4
 hot|grpo|--grpo-rate 1.5e-4|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
 imitate|grpo|--grpo-rate 1.5e-4|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, imitation: {rows: 16}}}
 imitate_more|grpo|--grpo-rate 7e-5|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, imitation: {rows: 32, weight: 2}}}
+explore|grpo|--grpo-rate 1.5e-4|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
+explore_more|grpo|--grpo-rate 1.5e-4|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 32}, explorations: 16}}
 entropy|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, entropy: {coefficient: 0.005, target: 0.1, delta: 0.002}}
 wide|grpo|--grpo-rate 1.5e-4 --groups 8 --group-size 16|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}
 rivals_5e-5|rejection,continued|--sft-rate 5e-5|grpo: {advantage: centred}

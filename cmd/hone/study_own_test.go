@@ -4,13 +4,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/chat"
 	"hone/internal/demo"
@@ -149,4 +154,77 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran(0, "runs", "resume", "./out")
+}
+
+// A model that passes nothing is held to calls that it did not make, in episodes of a stage of their own: each is one call with arguments of the tool's schema.
+func TestExplorationsForceCalls(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	for _, name := range []string{"look", "buy"} {
+		schema := json.RawMessage(`{"type": "object", "properties": {"name": {"enum": ["hat", "cap"]}}, "required": ["name"], "additionalProperties": false}`)
+		server.AddTool(&mcp.Tool{Name: name, InputSchema: schema, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "in stock"}}}, nil
+		})
+	}
+	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(at.Close)
+	var rows strings.Builder
+	for i, id := range []string{"hat", "cap", "bow", "fez", "tie", "bag"} {
+		fmt.Fprintf(&rows, `{"id": %q, "task": "Sell a %s.", "split": %q, "gold": [{"name": "buy", "arguments": {"name": %q}}], "checks": [{"type": "answer", "contains": "sold"}]}`+"\n", id, id, []string{"train", "train", "train", "train", "test", "validation"}[i], id)
+	}
+	workFolder(t, map[string]string{"tasks.jsonl": rows.String(), "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, at.URL)})
+	toyModel(t, "base/toy.gguf")
+	settings := func(grpo string) {
+		text := strings.Replace(strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1), "max_tokens: 4", "max_tokens: 90", 1) + "engine: {backend: go}\ngrpo: {" + grpo + "}\n"
+		if err := os.WriteFile("hone.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) (int, string) {
+		var said bytes.Buffer
+		code := toyApp(&said, nil).main(t.Context(), append([]string{"train", "--dataset", "tasks.jsonl", "--mcp-config", "mcp.json"}, args...))
+		return code, said.String()
+	}
+	settings("explorations: 2")
+	if code, said := run("--output-dir", "out"); code != 2 || !strings.Contains(said, "grpo.imitation.rows") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	settings("explorations: 2, imitation: {rows: 4}, steps: 2, scenarios_per_step: 3, group_size: 4")
+	if code, said := run("--output-dir", "out"); code != 3 { // random weights pass nothing
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	forced, called := 0, map[string]int{}
+	for line := range strings.Lines(contents(t, "out/trajectories.jsonl")) {
+		var e struct {
+			Stage   string
+			Rollout int
+			Turns   []struct {
+				Forced  bool
+				Calls   []chat.ToolCall
+				Results []struct{ Status string }
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		for _, turn := range e.Turns {
+			if !turn.Forced {
+				continue
+			}
+			forced++
+			if e.Stage != "grpo_explorations" || e.Rollout < 4 || len(turn.Calls) != 1 {
+				t.Errorf("%s", line)
+			}
+			for i, c := range turn.Calls {
+				if called[c.Name]++; turn.Results[i].Status != "ok" {
+					t.Errorf("%+v: %+v", c, turn.Results[i])
+				}
+			}
+		}
+	}
+	if forced < 8 || called["look"] == 0 || called["buy"] == 0 {
+		t.Errorf("%d turns are forced, to %v", forced, called)
+	}
+	if metrics := contents(t, "out/metrics.jsonl"); strings.Count(metrics, `"explorations":2`) != 2 {
+		t.Error(metrics)
+	}
 }

@@ -90,6 +90,7 @@ grpo:
   negative_weight: 0.46
   recoveries: 4
   imitation: {rows: 6, weight: 0.57, memory: 58}
+  explorations: 7
   credit: {level: turn, discount: 0.93, progress: 0.87}
   minibatches: 5
   clip_dual: 1.5

@@ -27,6 +27,7 @@ type GRPO struct {
 	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
 	Recoveries       int        `yaml:"recoveries" min:"0" max:"4096" doc:"groups of a step that go on from where one of its episodes had a call that failed (Fission-GRPO), so that the policy learns to recover; 0 has none"`
 	Imitation        Imitation  `yaml:"imitation" doc:"episodes of earlier steps that passed are learnt from again, those first that are rare for their scenario (self-imitation)"`
+	Explorations     int        `yaml:"explorations" min:"0" max:"4096" doc:"scenarios of a step, of those none of whose group passed, that are tried once more by as many episodes as a group has: in each the policy is held at one turn to a call of a tool that it did not call there. Those that pass are imitated, so grpo.imitation is needed; 0 has none"`
 	Pools            Pools      `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
 	Staleness        int        `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
 	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
@@ -97,6 +98,8 @@ func (g *GRPO) check() error {
 		return &ValueError{"grpo.top_entropy", "no token would be learnt from; 1 takes all"}
 	case g.Entropy.Target > 0 && g.Entropy.Delta == 0:
 		return &ValueError{"grpo.entropy.delta", "with a target the coefficient is to change; set it above 0, such as 0.005, or leave grpo.entropy.target out"}
+	case g.Explorations > 0 && g.Imitation.Rows == 0:
+		return &ValueError{"grpo.explorations", "nothing would learn from them: set grpo.imitation.rows, such as 16"}
 	case g.Correction.High == 0:
 		return &ValueError{"grpo.correction.high", "no token would have a weight"}
 	}

@@ -23,7 +23,8 @@ func TestNothingLearnt(t *testing.T) {
 	for name, x := range map[string]struct {
 		spread []string
 		want   bool
-	}{"no spread": {[]string{`{"reward_spread":0}`, `{}`}, true}, "spread in one step": {[]string{`{"reward_spread":0}`, `{"reward_spread":0.1}`, `{}`}, false}} {
+	}{"no spread": {[]string{`{"reward_spread":0}`, `{}`}, true}, "a success of before": {[]string{`{"reward_spread":0}`, `{"reward_spread":0,"imitation/episodes":1}`}, false},
+		"spread in one step": {[]string{`{"reward_spread":0}`, `{"reward_spread":0.1}`, `{}`}, false}} {
 		t.Chdir(t.TempDir())
 		r := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
 		if err := r.Begin(); err != nil {

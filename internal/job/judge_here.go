@@ -21,6 +21,7 @@ import (
 	"hone/internal/learn/samplers"
 	"hone/internal/policy"
 	"hone/internal/recipe"
+	"hone/internal/text/form"
 	"hone/internal/text/grammar"
 )
 
@@ -102,10 +103,7 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 		err = recipe.Publish(publish.New(f, publish.InProcess(s)), "the judge "+name)
 	}
 	j.policy = rollout.Sampled{Sampler: s, Renderer: m.Renderer}
-	j.words = grammar.NewVocabulary(m.Spec.VocabSize, func(id int32) grammar.Token {
-		text, _ := m.Text.Tokenizer.Bytes(id)
-		return grammar.Token{Text: text, Added: m.Text.Tokenizer.IsAdded(id)}
-	})
+	j.words = form.Words(m.Text.Tokenizer, m.Spec.VocabSize)
 	return j, err
 }
 

@@ -40,9 +40,9 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 		Correction: batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High},
 		Entropy:    recipe.Entropy(g.Entropy), TopEntropy: g.TopEntropy,
 		Resample: g.Resample, Pools: recipe.Pools{SkipSolved: g.Pools.SkipSolved, SkipFailed: g.Pools.SkipFailed},
-		Staleness:   g.Staleness,
-		Recoveries:  recipe.Recoveries{Most: g.Recoveries},
-		Imitation:   recipe.Imitation(g.Imitation),
+		Staleness:  g.Staleness,
+		Recoveries: recipe.Recoveries{Most: g.Recoveries},
+		Imitation:  recipe.Imitation(g.Imitation), Explorations: recipe.Explorations{Most: g.Explorations},
 		Temperature: c.Rollout.Temperature, CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 }
 

@@ -125,7 +125,9 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	if grpo.Parity, err = l.Parity(c, tasks); err != nil {
 		return err
 	}
-	grpo.Pools.Passed, grpo.Recoveries.Of = l.Passed(tasks), l.Recovery
+	if err := l.Stage(c, &grpo, tasks); err != nil {
+		return err
+	}
 	j.Opens(grpo)
 	grpo.Validation = l.Validation(c, scenario.OfSplit(list, scenario.Validation))
 	track := j.StartTracking(c.Metrics, j.Dir, Tracked{Main: grpo.Stage, Engine: l.Model.Engine, Measures: grpo.Validation != nil})
@@ -215,7 +217,7 @@ func measuredText(m map[string]float64) string {
 	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }
 
-// unlearnt is an error where no group of any step of a stage had two rewards that differ.
+// unlearnt is an error where no group of any step of a stage had two rewards that differ, and no earlier success was imitated.
 func (j *Job) unlearnt(stage, final string) error {
 	rows, err := j.Dir.Ledger.Metrics(stage)
 	if err != nil {
@@ -223,12 +225,13 @@ func (j *Job) unlearnt(stage, final string) error {
 	}
 	for _, r := range rows {
 		var m struct {
-			Spread float64 `json:"reward_spread"`
+			Spread   float64 `json:"reward_spread"`
+			Imitated float64 `json:"imitation/episodes"`
 		}
 		if err := json.Unmarshal(r.JSON, &m); err != nil {
 			return fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
 		}
-		if m.Spread > 0 {
+		if m.Spread > 0 || m.Imitated > 0 {
 			return nil
 		}
 	}

@@ -15,7 +15,9 @@ func (l *Episodes) Evaluation(e config.Eval) *rollout.Runner {
 
 // Measured is the policy that an evaluation measures: the sampler's, truncated as the configuration says.
 func (l *Episodes) Measured(e config.Eval) rollout.Policy {
-	return rollout.Sampled{Sampler: Truncated{l.Speaker.Sampler, e}, Renderer: l.Speaker.Renderer}
+	p := l.Speaker
+	p.Sampler = Truncated{p.Sampler, e}
+	return p
 }
 
 // Truncated is a sampler that leaves out improbable tokens as eval.top_k, eval.top_p and eval.min_p say.

@@ -59,6 +59,8 @@ func learning() []Named {
 		{"groups_replaced", "grpo", "groups in whose place another scenario's came", ""},
 		{"recoveries", "grpo", "groups that went on from failed calls", ""},
 		{"recoveries/reward", "grpo", "mean reward of their episodes", ""},
+		{"explorations", "grpo", "groups in whose episodes a call was forced; with grpo.explorations only", ""},
+		{"explorations/passed", "grpo", "their episodes that passed", ""},
 		{"imitation/episodes", "grpo", "successes of earlier steps that the step learnt from; with grpo.imitation only", ""},
 		{"imitation/logprob", "grpo", "mean logprob of their tokens under the policy before the step, in nats", ""},
 		{"imitation/memory", "grpo", "successes that were held", ""},

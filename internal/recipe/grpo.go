@@ -48,6 +48,7 @@ type GRPO struct {
 	Pools           Pools
 	Recoveries      Recoveries
 	Imitation       Imitation
+	Explorations    Explorations // whose successes are imitated
 	Optimizer       Optimizer
 	Advantage       batch.Advantage
 	Credit          batch.Credit
@@ -219,7 +220,7 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 	metrics := r.measured(now.sampled, leftOut, stats)
 	maps.Copy(metrics, r.probed)
 	maps.Copy(metrics, imitated)
-	r.more(metrics, compared, stats, update, len(now.sampled)-len(now.groups), now.recovered)
+	r.more(metrics, compared, stats, update, now)
 	if refused == nil {
 		r.exploring.took(metrics)
 		r.lag.took(step+1 == r.Steps)
@@ -227,7 +228,7 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 			r.pools.took(now.sampled, metrics)
 		}
 		if r.memory != nil {
-			r.memory.took(now.sampled)
+			r.memory.took(now.sampled, now.explored)
 		}
 	}
 	r.lag.measure(metrics, episodes.stale)
@@ -253,7 +254,7 @@ func (g GRPO) usable(scenarios []scenario.Scenario) error {
 }
 
 // more adds metrics of what is switched on.
-func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u batch.Update, numReplaced int, recovered []trajectory.Group) {
+func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u batch.Update, now sampling) {
 	maps.Copy(metrics, compared)
 	metrics["learning_rate"] = u.Rate
 	if g.Iterations > 1 || g.Minibatches > 1 {
@@ -269,11 +270,18 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 		}
 	}
 	if g.Resample > 0 {
-		metrics["groups_replaced"] = float64(numReplaced)
+		metrics["groups_replaced"] = float64(len(now.sampled) - len(now.groups))
 	}
 	if g.Recoveries.On() {
-		m := metricsOf(recovered, batch.Stats{Groups: len(recovered)}, batch.StepStats{})
-		metrics["recoveries"], metrics["recoveries/reward"] = float64(len(recovered)), m["reward"]
+		m := metricsOf(now.recovered, batch.Stats{Groups: len(now.recovered)}, batch.StepStats{})
+		metrics["recoveries"], metrics["recoveries/reward"] = float64(len(now.recovered)), m["reward"]
+	}
+	if g.Explorations.On() {
+		metrics["explorations"], metrics["explorations/passed"] = float64(len(now.explored)), 0
+		for _, group := range now.explored {
+			passed, _ := g.Pools.passed(group)
+			metrics["explorations/passed"] += passed
+		}
 	}
 }
 
@@ -282,6 +290,7 @@ type sampling struct {
 	groups    []trajectory.Group // that are learnt from
 	sampled   []trajectory.Group // all that were sampled for them
 	recovered []trajectory.Group // that go on from failed calls
+	explored  []trajectory.Group // in which calls were forced
 }
 
 // sample runs the episodes of a step.
@@ -298,7 +307,10 @@ func (r *running) sample(step int) func(ctx context.Context) (sampling, error) {
 			return s, err
 		}
 		s.groups, s.sampled = groups, slices.Concat(groups, replaced)
-		s.recovered, err = r.Recoveries.sample(ctx, rollouts, s.sampled, r.scenarios)
+		if s.recovered, err = r.Recoveries.sample(ctx, rollouts, s.sampled, r.scenarios); err != nil {
+			return s, err
+		}
+		s.explored, err = r.explored(ctx, rollouts, s.sampled, r.scenarios)
 		return s, err
 	}
 }

@@ -55,8 +55,8 @@ type learned struct {
 	Sampled [][2]int `json:"sampled"`
 }
 
-// took notes what the groups of a step came to, which is taken.
-func (m *memory) took(groups []trajectory.Group) {
+// took notes what the groups of a step came to, which is taken, and those of their scenarios in which calls were forced.
+func (m *memory) took(groups, explored []trajectory.Group) {
 	for _, g := range groups {
 		value, n := 0.0, 0.0
 		for _, t := range g.Trajectories {
@@ -68,7 +68,13 @@ func (m *memory) took(groups []trajectory.Group) {
 			continue
 		}
 		at := slices.IndexFunc(m.held, func(s success) bool { return s.Scenario == g.ScenarioID })
-		if best := m.best(g); best != nil {
+		best := m.best(g)
+		for _, e := range explored {
+			if e.ScenarioID == g.ScenarioID { // then none of the group passed
+				best = m.best(e)
+			}
+		}
+		if best != nil {
 			if at >= 0 {
 				m.held = slices.Delete(m.held, at, at+1)
 			}

@@ -63,7 +63,7 @@ func TestAllOfASuccessIsHeld(t *testing.T) {
 	e := groupOf("a", 0, 1)
 	e.Trajectories[1].Turns = append(e.Trajectories[1].Turns, trajectory.Turn{Rewrite: "thinking", BridgeIDs: []int32{3, 4}, CompletionIDs: []int32{5, 6, 7}})
 	m := &memory{of: imitating()}
-	m.took([]trajectory.Group{e})
+	m.took([]trajectory.Group{e}, nil)
 	rows := m.held[0].sequences(3)
 	if len(rows) != 2 || rows[0].NumTrained() != 2 || rows[1].NumTrained() != 3 || rows[1].Episode != 3 || !slices.Equal(rows[1].IDs, []int32{3, 4, 5, 6, 7}) {
 		t.Errorf("%+v", rows)
@@ -133,20 +133,20 @@ func TestWhatIsHeld(t *testing.T) {
 		{[]trajectory.Group{groupOf("h", 1, 1), groupOf("i", 1, 1)}, []string{"a 1-0.000", "c 1-0.500", "d 1-0.500"}}, // what is solved pushes nothing out
 	}
 	for i, s := range steps {
-		m.took(s.groups)
+		m.took(s.groups, nil)
 		if got := state(); !slices.Equal(got, s.want) {
 			t.Errorf("step %d: %v, want %v", i, got, s.want)
 		}
 	}
 	detour := groupOf("g", 1, 1, 0)
 	detour.Trajectories[0].Turns[0].ParseError = "no call"
-	m.took([]trajectory.Group{detour})
+	m.took([]trajectory.Group{detour}, nil)
 	if best := m.held[len(m.held)-1]; best.Scenario != "g" || best.Rows[0].IDs[2] != 11 {
 		t.Errorf("of two successes the one without a detour is held: %+v", best)
 	}
 	lost, limit := groupOf("e", 1, 0), groupOf("f", 1, 0)
 	lost.Trajectories[0].Outcome, limit.Trajectories[0].Outcome = trajectory.EnvironmentError, trajectory.Limit
-	if m.took([]trajectory.Group{lost, limit}); slices.ContainsFunc(m.held, func(s success) bool { return s.Scenario == "e" || s.Scenario == "f" }) {
+	if m.took([]trajectory.Group{lost, limit}, nil); slices.ContainsFunc(m.held, func(s success) bool { return s.Scenario == "e" || s.Scenario == "f" }) {
 		t.Errorf("held are %v", state())
 	}
 	of := groupOf("v", 1, 0, 0, 0) // its value is of what the policy did, but not of what was done to it

@@ -77,10 +77,14 @@ func (p *plan) ask(i int) {
 	p.all += p.GroupSize
 	var earned []trajectory.Score
 	for j := range p.GroupSize {
-		k, ok := p.kept[place{t.scenario.ID, j}]
+		k, ok := p.kept[place{t.scenario.ID, p.First + j}]
 		if !ok {
 			t.missing++
-			p.requests <- rollout.Request{Scenario: t.scenario, Rollout: j, Step: p.Step, Place: number*p.GroupSize + j}
+			q := rollout.Request{Scenario: t.scenario, Rollout: p.First + j, Step: p.Step, Place: number*p.GroupSize + j}
+			if p.Forced != nil {
+				q.Forced = p.Forced(t.scenario.ID, p.First+j)
+			}
+			p.requests <- q
 			continue
 		}
 		p.done++
@@ -135,7 +139,7 @@ func (p *plan) score(i int) {
 // add puts an episode into its group, and tells whether it was the last of it.
 func (p *plan) add(t *trajectory.Trajectory) (group int, whole bool) {
 	i := p.byID[t.ScenarioID]
-	p.tries[i].group.Trajectories[t.Rollout] = t
+	p.tries[i].group.Trajectories[t.Rollout-p.First] = t
 	p.tries[i].missing--
 	return i, p.tries[i].missing == 0
 }

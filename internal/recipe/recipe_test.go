@@ -148,6 +148,7 @@ type fakeRunner struct {
 	outcome  trajectory.Outcome
 	before   func(step, episode int)
 	episodes int // run, and not taken from the log
+	shape    func(q rollout.Request, t *trajectory.Trajectory)
 }
 
 func (f *fakeRunner) Run(ctx context.Context, requests <-chan rollout.Request) <-chan *trajectory.Trajectory {
@@ -165,6 +166,9 @@ func (f *fakeRunner) Run(ctx context.Context, requests <-chan rollout.Request) <
 			t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, q.Step, q.Rollout), ScenarioID: s.ID, Scenario: s.Hash(), Rollout: q.Rollout, Outcome: f.outcome,
 				Turns: []trajectory.Turn{{BridgeIDs: []int32{1, int32(s.ID[0])},
 					CompletionIDs: []int32{int32(100 + q.Rollout), int32(f.trainer.published)}, SamplerLogprobs: []float32{-1, -2}}}}
+			if f.shape != nil {
+				f.shape(q, t)
+			}
 			if ctx.Err() != nil {
 				t.Outcome = trajectory.InfrastructureError
 			}

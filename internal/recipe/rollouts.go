@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -20,6 +21,7 @@ type Rollouts struct {
 	Step      int
 	Again     bool // an earlier attempt may have begun the step under the same policy: the episodes that it kept are taken
 	GroupSize int  // episodes of one scenario
+	First     int  // number of a group's first one
 	Runner    Runner
 	Scorer    Scorer
 	Log       Episodes
@@ -32,6 +34,9 @@ type Rollouts struct {
 	// group is scored first. nil: each group is kept.
 	Others [][]scenario.Scenario
 	Keep   func(trajectory.Group) bool
+
+	// Forced says where the policy is held to a call in an episode of a scenario. nil: nowhere.
+	Forced func(scenarioID string, number int) rollout.Forced
 }
 
 // Groups returns the groups of scenarios, all scored, in their order. An episode that ended by itself is kept although the run
@@ -122,7 +127,7 @@ func (r Rollouts) sample(ctx context.Context, scenarios []scenario.Scenario) (gr
 // place is one episode's among those of a step.
 type place struct {
 	scenarioID string
-	rollout    int
+	number     int
 }
 
 // kept are the episodes that an earlier attempt left of the step.
@@ -137,7 +142,7 @@ func (r Rollouts) kept(scenarios []scenario.Scenario) (map[place]Kept, error) {
 	}
 	all, err := r.Log.Trajectories(r.Stage, r.Step)
 	for _, k := range all {
-		if known, ok := hash[k.ScenarioID]; ok && k.Scenario == known && k.Outcome.Trainable() && k.Rollout < r.GroupSize { // not of a scenario that was edited since
+		if known, ok := hash[k.ScenarioID]; ok && k.Scenario == known && k.Outcome.Trainable() && k.Rollout >= r.First && k.Rollout < r.First+r.GroupSize { // not of a scenario that was edited since
 			kept[place{k.ScenarioID, k.Rollout}] = k
 		}
 	}

@@ -318,7 +318,7 @@ func TestPlacesDoNotDependOnWhatWasKept(t *testing.T) {
 	list := scenarios(2)
 	for _, at := range []place{{"a", 1}, {"b", 0}} {
 		s := list[at.scenarioID[0]-'a']
-		if err := log.Trajectory("grpo", 4, &trajectory.Trajectory{ID: fmt.Sprintf("%s/4/%d", s.ID, at.rollout), ScenarioID: s.ID, Scenario: s.Hash(), Rollout: at.rollout,
+		if err := log.Trajectory("grpo", 4, &trajectory.Trajectory{ID: fmt.Sprintf("%s/4/%d", s.ID, at.number), ScenarioID: s.ID, Scenario: s.Hash(), Rollout: at.number,
 			Outcome: trajectory.OK}); err != nil {
 			t.Fatal(err)
 		}

@@ -313,6 +313,9 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 	if s.GRPO.Parity, err = l.Parity(t.c, drafts); err != nil {
 		return err
 	}
+	if err := l.Explores(t.c, &s.GRPO); err != nil {
+		return err
+	}
 	main := s.GRPO.Stage
 	if t.o.Method == MethodSFT {
 		main = s.SFT.Stage

@@ -261,7 +261,8 @@ func fromStart(trainer interface{ Load(dir string) error }, start string, arms [
 
 // arm trains one arm from the adapter that is loaded.
 func (s comparison) arm(ctx context.Context, name string) error {
-	sampled, grpo := s.track.Rollouts(s.episodes.Rollouts(s.c.Rollout.Temperature)), s.pipeline(job.MaxMismatch(s.episodes.Model)).GRPO
+	grpo := s.pipeline(job.MaxMismatch(s.episodes.Model)).GRPO
+	sampled := func() recipe.Runner { return s.track.Rollouts(s.episodes.Rollouts(s.c.Rollout.Temperature)) }
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
 	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.kept.SFTRate
@@ -281,12 +282,14 @@ func (s comparison) arm(ctx context.Context, name string) error {
 	case ArmRejection:
 		success := s.episodes.Criteria(job.ByID(s.tasks.Train), nil)
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
-		return r.Run(ctx, s.tasks.Train, sampled, s.track.Scores(s.episodes.Scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
+		return r.Run(ctx, s.tasks.Train, sampled(), s.track.Scores(s.episodes.Scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
 	case ArmGRPO:
-		grpo.Pools.Passed, grpo.Recoveries.Of = s.episodes.Passed(s.tasks.Train), s.episodes.Recovery
 		grpo.Validation = s.validation
 		var err error
 		if grpo.Parity, err = s.episodes.Parity(s.c, s.tasks.Train); err != nil {
+			return err
+		}
+		if err := s.episodes.Stage(s.c, &grpo, s.tasks.Train); err != nil {
 			return err
 		}
 		s.Opens(grpo)
@@ -294,7 +297,7 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		if s.kept.RewardNoise > 0 {
 			scorer = noisy{Scorer: scorer, share: s.kept.RewardNoise, most: s.episodes.Scorer.Max, seed: s.c.Seed}
 		}
-		return grpo.Run(ctx, s.tasks.Train, sampled, s.track.Scores(scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
+		return grpo.Run(ctx, s.tasks.Train, sampled(), s.track.Scores(scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
 	}
 	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name, Next: "report it: study.Arms names what its switch does not know"}
 }

@@ -36,6 +36,15 @@ type Attempt struct {
 	Temperature float64 // 0 is greedy
 	MaxTokens   int     // of one completion
 	Seed        uint64
+
+	Forced Forced
+}
+
+// Forced is a turn at which the policy is held to a call of one tool, whatever it would say. The zero value has none. Only a sampler of ours can be
+// held so.
+type Forced struct {
+	Turn int    // from 0
+	Tool string // empty: there is none
 }
 
 // Stream names the random stream of one completion, whatever speaks.

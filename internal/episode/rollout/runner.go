@@ -46,6 +46,7 @@ type Request struct {
 	Rollout  int // index in its group
 	Step     int // the optimiser step that it is for
 	Attempt  int // of this rollout, from 0; one that is run again goes on from Trajectory.Retries + 1
+	Forced   Forced
 	Place    int // among all the episodes of the step, also those that need not be run; the slot is Place modulo NumSlots
 }
 
@@ -94,7 +95,7 @@ func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) (
 	var l losses
 	for retry := 0; ; retry++ {
 		p := r.play(ctx, q.Scenario, Attempt{ScenarioID: q.Scenario.ID, Step: q.Step, Rollout: q.Rollout, Retries: q.Attempt + retry, Slot: slot,
-			Temperature: r.o.Temperature, MaxTokens: r.o.MaxTokens, Seed: r.o.Seed}, w)
+			Temperature: r.o.Temperature, MaxTokens: r.o.MaxTokens, Seed: r.o.Seed, Forced: q.Forced}, w)
 		if !p.end.Again || ctx.Err() != nil {
 			return p.t, p.err
 		}

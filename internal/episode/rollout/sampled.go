@@ -30,10 +30,16 @@ type Renderer interface {
 	StopIDs() []int32
 }
 
+// Calls holds completions to one call of a tool. internal/text/form implements it.
+type Calls interface {
+	Call(tool chat.Tool, prompt []int32) (policy.Constraint, error)
+}
+
 // Sampled is the policy of a model whose tokens we draw: a sampler behind a renderer.
 type Sampled struct {
 	policy.Sampler
 	Renderer Renderer
+	Calls    Calls // nil: no turn can be forced
 }
 
 // Speaker implements Policy.
@@ -60,11 +66,16 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 		s.ids = nil
 	}
 	s.ids = append(s.ids, bridge...)
+	held, err := s.held(tools)
+	if err != nil {
+		return environment.Reply{}, err
+	}
 	c, err := s.Sample(ctx, policy.Request{
-		Prompt:   slices.Clone(s.ids), // the sampler may keep it
-		Slot:     s.a.Slot,
-		Sampling: policy.Sampling{Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, StopIDs: s.Renderer.StopIDs()},
-		Key:      policy.Key{Seed: s.a.Seed, Stream: s.a.Stream(s.turn)},
+		Prompt:     slices.Clone(s.ids), // the sampler may keep it
+		Slot:       s.a.Slot,
+		Sampling:   policy.Sampling{Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, StopIDs: s.Renderer.StopIDs()},
+		Key:        policy.Key{Seed: s.a.Seed, Stream: s.a.Stream(s.turn)},
+		Constraint: held,
 	})
 	s.turn++
 	if full, ok := errors.AsType[*policy.ContextError](err); ok {
@@ -79,7 +90,7 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 	}
 	s.ids, s.said, s.last = append(s.ids, c.IDs...), len(messages), c.IDs
 	m, parseError := s.Renderer.Parse(c.IDs)
-	turn := &trajectory.Turn{BridgeIDs: bridge, Rewrite: rewrite, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs,
+	turn := &trajectory.Turn{Forced: held != nil, BridgeIDs: bridge, Rewrite: rewrite, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs,
 		PolicyVersion: c.PolicyVersion, ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls, ParseError: parseError}
 	if c.FinishReason != policy.FinishLength {
 		return environment.Reply{Turn: turn}, nil
@@ -90,6 +101,19 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 		}
 	}
 	return environment.Reply{Turn: turn, Stop: trajectory.StopMaxTokens, Why: parseError}, nil
+}
+
+// held is what the turn is held to, nil where the policy is free. A tool that cannot be called now is not forced.
+func (s *sampled) held(tools []chat.Tool) (policy.Constraint, error) {
+	f := s.a.Forced
+	i := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == f.Tool })
+	if f.Tool == "" || f.Turn != s.turn || i < 0 {
+		return nil, nil
+	}
+	if s.Calls == nil {
+		return nil, fmt.Errorf("a call of %s is to be forced, and this policy cannot be held to calls", f.Tool)
+	}
+	return s.Calls.Call(tools[i], s.ids)
 }
 
 // next is what the prompt of this turn adds to the ids so far.

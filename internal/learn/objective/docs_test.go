@@ -32,6 +32,7 @@ var sections = []struct {
 	{"Turns: `grpo.credit`", []string{"episode/reward/turns.go Turns", "learn/batch/credit.go Returns", "learn/batch/credit.go Of"}},
 	{"Recoveries: `grpo.recoveries`", []string{"recipe/recoveries.go Recoveries", "episode/recovery/recovery.go Of"}},
 	{"Self-imitation: `grpo.imitation`", []string{"recipe/imitation.go Imitation"}},
+	{"Explorations: `grpo.explorations`", []string{"recipe/explorations.go Explorations"}},
 	{"Long completions: `rewards.overlong`", []string{"episode/reward/overlong.go Overlong"}},
 	{"Dynamic sampling and pools: `grpo.resample`, `grpo.pools`", []string{"recipe/tasks.go others", "recipe/tasks.go Pools"}},
 	{"Divergence from a reference: `grpo.kl`", []string{"learn/objective/divergence.go divergence"}},

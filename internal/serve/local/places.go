@@ -17,10 +17,9 @@ import (
 	"hone/internal/learn/samplers"
 	"hone/internal/policy"
 	"hone/internal/serve"
+	"hone/internal/text/form"
 	"hone/internal/text/grammar"
 	"hone/internal/text/render"
-	"hone/internal/text/tokenizer"
-	"hone/internal/text/toolcall"
 )
 
 // places are where adapters stand in a sampler: beside the base model, each in a place of one shape. One place more than are served at
@@ -98,7 +97,7 @@ func (p *places) load(ctx context.Context) (models []serve.Model, err error) {
 		return nil, err
 	}
 	p.taken = make([]bool, p.count)
-	p.words = vocabulary(tok, p.base.Spec.VocabSize)
+	p.words = form.Words(tok, p.base.Spec.VocabSize)
 	for _, a := range o.adapters {
 		m, err := p.Load(ctx, a.name, a.dir)
 		if err != nil {
@@ -125,13 +124,6 @@ func (p *places) load(ctx context.Context) (models []serve.Model, err error) {
 	return append(models, m), nil
 }
 
-func vocabulary(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
-	return grammar.NewVocabulary(size, func(id int32) grammar.Token {
-		text, _ := tok.Bytes(id)
-		return grammar.Token{Text: text, Added: tok.IsAdded(id)}
-	})
-}
-
 // model is what is served under a name with a renderer.
 func (p *places) model(name string, r render.Renderer) serve.Model {
 	tok := p.base.Text.Tokenizer
@@ -144,18 +136,10 @@ func (p *places) model(name string, r render.Renderer) serve.Model {
 			return r.Reader(prompt)
 		},
 		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words}}
-	if v, ok := r.(*render.Vendor); ok {
-		m.Shape.Opens = v.Opens
-	}
-	format := r.Prompting().ToolFormat
-	if format == "" { // hone's own form
-		format = toolcall.Hermes().Name()
-	}
-	if f, err := toolcall.Named(format); err == nil {
-		if frame, ok := f.Frame(); ok {
-			m.Shape.Frame = &grammar.Frame{Open: frame.Open, Middle: frame.Middle, Close: frame.Close, Between: frame.Between}
-			m.Shape.Read = func(prompt []int32) serve.Reader { return r.Reader(prompt).Held(frame) }
-		}
+	m.Shape.Opens = form.Opens(r)
+	if frame, ok := form.Frame(r); ok {
+		held := grammar.Frame(frame)
+		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader { return r.Reader(prompt).Held(frame) }
 	}
 	return m
 }

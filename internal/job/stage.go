@@ -1,0 +1,45 @@
+package job
+
+import (
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/recipe"
+	"hone/internal/text/form"
+)
+
+// Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, what to go on with behind a failed call, and which calls can be
+// forced. They can be in the episodes of a Runner that is made behind it.
+func (l *Episodes) Stage(c config.Config, g *recipe.GRPO, tasks []scenario.Scenario) error {
+	g.Pools.Passed, g.Recoveries.Of = l.Passed(tasks), l.Recovery
+	return l.Explores(c, g)
+}
+
+// Explores lets a stage force calls, where the configuration has it explore.
+func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
+	if c.GRPO.Explorations == 0 {
+		return nil
+	}
+	refused := &fault.Error{Code: fault.CodeUsage, What: "no call can be forced", Where: "grpo.explorations", Next: "leave grpo.explorations out"}
+	if l.away != nil {
+		refused.Why = "the server at " + l.away.settings.URL + " samples, and it is not asked to hold completions to a form"
+		return refused
+	}
+	calls, ok := form.NewCalls(form.Words(l.Model.Text.Tokenizer, l.Model.Spec.VocabSize), l.Model.Renderer)
+	if !ok {
+		refused.Why = "this model does not write the arguments of its calls as JSON, so they cannot be held to a schema"
+		return refused
+	}
+	l.Speaker.Calls = calls
+	g.Explorations.Tools = func(s *scenario.Scenario) (names []string) {
+		tools, err := l.Selection.ForScenario(*s)
+		if err != nil { // then its episodes end by it
+			return nil
+		}
+		for _, t := range tools {
+			names = append(names, t.Name)
+		}
+		return names
+	}
+	return nil
+}

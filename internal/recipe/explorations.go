@@ -1,0 +1,106 @@
+package recipe
+
+import (
+	"context"
+	"slices"
+
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+// Explorations are episodes of scenarios none of whose group passed: what the policy never tries, no advantage can teach it. In each of them the
+// policy is held at one turn to a call of one tool, whose arguments it chooses. The turn is drawn from those of the group's best episode, where
+// that ended included: a call may be missing there. The tools of a turn come in an order that is drawn, those first that no episode of the group called
+// at it.
+//
+// They are no part of the group, nor of the step's loss: their tokens were not the policy's own choice. Those that pass are held to be imitated, as
+// successes that are as much better than the scenario's group as they are. The zero value has none.
+type Explorations struct {
+	Most int // scenarios of a step, the first that there are by the order of its groups
+	// Tools are the names of those that can be called in a scenario.
+	Tools func(s *scenario.Scenario) []string
+}
+
+// On reports whether there are any.
+func (e Explorations) On() bool { return e.Most > 0 && e.Tools != nil }
+
+// ExplorationStage is the stage that keeps the episodes of another's explorations.
+func ExplorationStage(stage string) string { return stage + "_explorations" }
+
+// explored runs the explorations of a step's groups, as the rollouts of these were run; their episodes are numbered on from the group's.
+func (g GRPO) explored(ctx context.Context, of Rollouts, groups []trajectory.Group, scenarios []scenario.Scenario) ([]trajectory.Group, error) {
+	if !g.Explorations.On() {
+		return nil, nil
+	}
+	var list []scenario.Scenario
+	forced := map[place]rollout.Forced{}
+	for _, group := range groups {
+		if passed, n := g.Pools.passed(group); len(list) == g.Explorations.Most || n == 0 || passed > 0 {
+			continue
+		}
+		at := slices.IndexFunc(scenarios, func(s scenario.Scenario) bool { return s.ID == group.ScenarioID })
+		tools := g.Explorations.Tools(&scenarios[at])
+		if len(tools) == 0 {
+			continue
+		}
+		list = append(list, scenarios[at])
+		for i, f := range g.forced(group, tools, of.Step, at) {
+			forced[place{group.ScenarioID, g.GroupSize + i}] = f
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	of.Stage, of.Others, of.Keep, of.First = ExplorationStage(of.Stage), nil, nil, g.GroupSize
+	of.Forced = func(scenarioID string, number int) rollout.Forced { return forced[place{scenarioID, number}] }
+	return of.Groups(ctx, list)
+}
+
+const forcing = 0xF02CED // keeps these draws apart from those of pools and orders
+
+// forced says where each of as many episodes as a group has is held to which tool. It follows from the group, so that a run which is stopped goes on to
+// the same.
+func (g GRPO) forced(group trajectory.Group, tools []string, step, number int) []rollout.Forced {
+	var best *trajectory.Trajectory
+	for _, t := range group.Trajectories {
+		if t.Outcome.Trainable() && (best == nil || t.Reward > best.Reward) {
+			best = t
+		}
+	}
+	turns, own := max(1, len(best.Turns)), draw(g.Seed^forcing, uint64(step), uint64(number))
+	orders := make([][]string, turns)
+	for turn := range orders {
+		var fresh, called []string
+		for _, i := range shuffled(len(tools), own, turn) {
+			if name := tools[i]; calledAt(group, turn, name) {
+				called = append(called, name)
+			} else {
+				fresh = append(fresh, name)
+			}
+		}
+		orders[turn] = slices.Concat(fresh, called)
+	}
+	list, next := make([]rollout.Forced, g.GroupSize), make([]int, turns)
+	for i := range list {
+		turn := int(draw(^own, 0, uint64(i)) % uint64(turns))
+		list[i] = rollout.Forced{Turn: turn, Tool: orders[turn][next[turn]%len(tools)]}
+		next[turn]++
+	}
+	return list
+}
+
+// calledAt reports whether an episode of a group called a tool at a turn.
+func calledAt(group trajectory.Group, turn int, tool string) bool {
+	return slices.ContainsFunc(group.Trajectories, func(t *trajectory.Trajectory) bool {
+		if turn >= len(t.Turns) {
+			return false
+		}
+		for _, c := range t.Turns[turn].Calls {
+			if c.Name == tool {
+				return true
+			}
+		}
+		return false
+	})
+}

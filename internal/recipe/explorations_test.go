@@ -1,0 +1,156 @@
+package recipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+// forcingCalls has the policy held to x, y or z in scenarios that it failed.
+func forcingCalls() GRPO {
+	g := imitating()
+	g.GroupsPerStep, g.Imitation.Rows = 3, 2
+	g.Explorations = Explorations{Most: 2, Tools: func(s *scenario.Scenario) []string { return []string{"x", "y", "z"} }}
+	g.Pools.Passed = func(t *trajectory.Trajectory) (passed, known bool) { return t.Reward >= 1, true }
+	return g
+}
+
+type scoreTrajectory func(t *trajectory.Trajectory) float64
+
+func (f scoreTrajectory) Score(_ context.Context, _ *scenario.Scenario, g trajectory.Group) (scores []trajectory.Score, err error) {
+	for _, t := range g.Trajectories {
+		scores = append(scores, trajectory.Score{Reward: f(t), Terms: []trajectory.Term{{Name: "checks", Score: f(t), Weight: 1}}})
+	}
+	return scores, nil
+}
+
+// Scenario a passes always, and no other does, but where the second turn of its fourth episode is forced: of these the first two of a step are tried once more, and what
+// passes is no part of the step, and imitated in later ones. A run that is stopped among them goes on to the same.
+func TestWhatNeverPassesIsExplored(t *testing.T) {
+	scorer := scoreTrajectory(func(t *trajectory.Trajectory) float64 {
+		switch {
+		case t.ScenarioID == "a", t.Turns[1].Forced && t.Rollout == 3:
+			return 1
+		}
+		return 0.1 * float64(t.Rollout)
+	})
+	forced := map[string]rollout.Forced{}
+	shape := func(q rollout.Request, t *trajectory.Trajectory) {
+		t.Turns = append(t.Turns, trajectory.Turn{BridgeIDs: []int32{9}, CompletionIDs: []int32{8}, SamplerLogprobs: []float32{0}})
+		if q.Forced.Tool != "" {
+			t.Turns[q.Forced.Turn].Forced = true
+			forced[t.ID] = q.Forced
+		}
+	}
+	run := func(ctx context.Context, log *memoryLog, before func(step, episode int)) (*watched, int, error) {
+		trainer := &watched{fakeTrainer: &fakeTrainer{}}
+		r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK, before: before, shape: shape}
+		err := forcingCalls().Run(ctx, scenarios(4), r, scorer, trainer, trainer, log, silent)
+		return trainer, r.episodes, err
+	}
+	wantLog := newLog(t)
+	want, episodes, err := run(t.Context(), wantLog, nil)
+	if err != nil || episodes != 7*2*(3+2) || len(forced) != 7*2*2 {
+		t.Fatalf("%v: %d episodes, %d forced", err, episodes, len(forced))
+	}
+	turns, tools, passed := map[int]int{}, map[string]int{}, 0.0
+	for id, f := range forced {
+		if strings.HasPrefix(id, "a/") || !strings.HasSuffix(id, "/2") && !strings.HasSuffix(id, "/3") {
+			t.Errorf("%s is held to %v", id, f)
+		}
+		turns[f.Turn]++
+		tools[f.Tool]++
+	}
+	if len(turns) != 2 || len(tools) != 3 {
+		t.Errorf("turns %v, tools %v", turns, tools)
+	}
+	imitated := 0
+	for step, b := range want.given {
+		m := wantLog.Metric[fmt.Sprint("grpo", step)]
+		if m["explorations"] != 2 || m["outcome/ok"] != 6 || m["success"] >= 1 {
+			t.Errorf("step %d: %v", step, m)
+		}
+		passed += m["explorations/passed"]
+		for _, row := range b.Rows {
+			number := slices.Concat(b.Prefix, row.IDs)[2] - 100
+			if number == 3 && row.SamplerLogprobs[len(row.IDs)-1] == 0 {
+				t.Errorf("step %d learns from an exploration as if it were a rollout", step)
+			}
+			if number == 3 {
+				imitated++
+			}
+		}
+	}
+	if passed == 0 || imitated == 0 {
+		t.Fatalf("%g explorations passed, %d rows are learnt from", passed, imitated)
+	}
+	text, err := os.ReadFile(filepath.Join(wantLog.dir("grpo", 7), memoryFile))
+	if err != nil || !strings.Contains(string(text), `"reward":1,"value":0.05`) { // better than the mean of the scenario's own group
+		t.Errorf("%s, %v", text, err)
+	}
+	for n := range 10 {
+		log, asked := newLog(t), 0
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, _, err := run(ctx, log, func(step, _ int) {
+			if step == 3 {
+				if asked == n {
+					cancel()
+				}
+				asked++
+			}
+		}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped before episode %d with %v", n, err)
+		}
+		again, _, err := run(t.Context(), log, nil)
+		if err != nil || !slices.Equal(again.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
+			t.Errorf("stopped before episode %d: %v: another run", n, err)
+		}
+		cancel()
+	}
+}
+
+// Tools that the group called at the turn come last, each turn of its best episode is drawn, and what is drawn follows from seed, step and scenario.
+func TestForcedCalls(t *testing.T) {
+	g := grpo()
+	g.GroupSize = 40
+	of := func(step int, turns ...string) []rollout.Forced {
+		e := &trajectory.Trajectory{Outcome: trajectory.OK, Reward: 0.5}
+		for _, name := range turns {
+			e.Turns = append(e.Turns, trajectory.Turn{Calls: []chat.ToolCall{{Name: name}}})
+		}
+		worse := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: make([]trajectory.Turn, 9)}
+		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: make([]trajectory.Turn, 9)}
+		return g.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, []string{"x", "y", "z"}, step, 5)
+	}
+	list := of(1, "x", "")
+	first, turns := map[int]string{}, [2]int{}
+	for _, f := range list {
+		turns[f.Turn]++
+		first[f.Turn] += f.Tool
+	}
+	if !slices.Equal(list, of(1, "x", "")) || slices.Equal(list, of(2, "x", "")) || turns[0] < 10 || turns[1] < 10 {
+		t.Errorf("%v", list)
+	}
+	if order := first[0]; order[2] != 'x' || order[:3] != order[3:6] || order[0] == order[1] {
+		t.Errorf("at the turn where x was called: %s", order)
+	}
+	if order := []byte(first[1][:3]); !slices.Equal(slices.Sorted(slices.Values(order)), []byte("xyz")) {
+		t.Errorf("at the turn without a call: %s", order)
+	}
+	for _, f := range of(1) {
+		if f.Turn != 0 {
+			t.Errorf("an episode without a turn: %v", f)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+// Package form knows how a model writes calls, and holds its completions to them.
+package form
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"hone/internal/chat"
+	"hone/internal/policy"
+	"hone/internal/text/grammar"
+	"hone/internal/text/render"
+	"hone/internal/text/tokenizer"
+	"hone/internal/text/toolcall"
+)
+
+// Words is the vocabulary of a tokenizer, for grammars, of as many ids as the model has logits.
+func Words(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
+	return grammar.NewVocabulary(size, func(id int32) grammar.Token {
+		text, _ := tok.Bytes(id)
+		return grammar.Token{Text: text, Added: tok.IsAdded(id)}
+	})
+}
+
+// Frame is how calls are written under a renderer. It is false where their arguments do not stand there as JSON, so that none can be held to a schema.
+func Frame(r render.Renderer) (toolcall.Frame, bool) {
+	format := r.Prompting().ToolFormat
+	if format == "" { // hone's own form
+		format = toolcall.Hermes().Name()
+	}
+	f, err := toolcall.Named(format)
+	if err != nil {
+		return toolcall.Frame{}, false
+	}
+	return f.Frame()
+}
+
+// Opens returns a function of a prompt: where that has begun the model's reasoning, the text that ends it; else "". It is nil where no prompt does.
+func Opens(r render.Renderer) func(prompt []int32) string {
+	if v, ok := r.(*render.Vendor); ok {
+		return v.Opens
+	}
+	return nil
+}
+
+// Calls holds completions to one call of a tool. It is safe for use from many goroutines.
+type Calls struct {
+	words *grammar.Vocabulary
+	frame grammar.Frame
+	opens func(prompt []int32) string
+	stops []int32
+
+	mu       sync.Mutex
+	grammars map[string]*grammar.Grammar // by tool and schema
+}
+
+// NewCalls returns what holds a model of words under a renderer to calls. It is false where its form of calls cannot be held to a schema.
+func NewCalls(words *grammar.Vocabulary, r render.Renderer) (*Calls, bool) {
+	frame, ok := Frame(r)
+	return &Calls{words: words, frame: grammar.Frame(frame), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}, ok
+}
+
+// Call is what holds the completion behind a prompt to one call of a tool, with arguments of its schema. Its error says what of the schema is wrong.
+func (c *Calls) Call(tool chat.Tool, prompt []int32) (policy.Constraint, error) {
+	g, err := c.of(tool)
+	if err != nil {
+		return nil, err
+	}
+	after := ""
+	if c.opens != nil {
+		after = c.opens(prompt)
+	}
+	return g.NewMatcher(c.stops, after), nil
+}
+
+func (c *Calls) of(tool chat.Tool) (*grammar.Grammar, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := strconv.Quote(tool.Name) + string(tool.InputSchema)
+	if g := c.grammars[key]; g != nil && !g.Large() {
+		return g, nil
+	}
+	g, err := grammar.Compile(c.words, grammar.Wanted{Tools: []chat.Tool{tool}, Frame: c.frame})
+	if err != nil {
+		return nil, fmt.Errorf("the schema of the tool %s: %w", tool.Name, err)
+	}
+	c.grammars[key] = g
+	return g, nil
+}

@@ -1,0 +1,98 @@
+package form
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/chat"
+	"hone/internal/policy"
+	"hone/internal/schema"
+	"hone/internal/text/render"
+	"hone/internal/text/tokenizer"
+)
+
+func smolLM2(t *testing.T) (tok *tokenizer.Tokenizer, size int) {
+	f, err := os.Open(filepath.Join("..", "..", "..", "testdata", "reference", "tokenizer", "smollm2_vocabulary.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		Pre            string
+		Tokens, Merges []string
+		Types          []int32
+	}
+	if err := json.NewDecoder(z).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	tok, err = tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.Types, PreTokenizer: v.Pre})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok, len(v.Tokens)
+}
+
+// Whatever tokens are drawn of those that may come: a completion is read back as one call of the tool, with arguments of its schema, and tools of one
+// name with other schemas are kept apart.
+func TestACompletionIsOneCall(t *testing.T) {
+	tok, size := smolLM2(t)
+	r, err := render.NewChatML(tok, render.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := Words(tok, size)
+	calls, ok := NewCalls(words, r)
+	if !ok {
+		t.Fatal("its calls cannot be held")
+	}
+	object := func(property string) json.RawMessage {
+		return json.RawMessage(`{"type": "object", "properties": {"x": ` + property + `}, "required": ["x"], "additionalProperties": false}`)
+	}
+	tools := []chat.Tool{{Name: "base", InputSchema: object(`{"enum": ["hex", "binary"]}`)}, {Name: "base", InputSchema: object(`{"type": "integer", "minimum": 0, "maximum": 99}`)},
+		{Name: "now", InputSchema: object(`{"type": "boolean"}`)}}
+	rapid.Check(t, func(t *rapid.T) {
+		tool := rapid.SampledFrom(tools).Draw(t, "tool")
+		c, err := calls.Call(tool, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int32
+		allowed := policy.NewIDSet(size)
+		for len(ids) == 0 || !slices.Contains(r.StopIDs(), ids[len(ids)-1]) {
+			if len(ids) > 200 {
+				t.Skip("no end within the tokens")
+			}
+			allowed.Fill()
+			c.Narrow(ids, allowed)
+			n := rapid.IntRange(0, allowed.Len()-1).Draw(t, "token")
+			for id := int32(0); ; id++ {
+				if allowed.Has(id) {
+					if n--; n < 0 {
+						ids = append(ids, id)
+						break
+					}
+				}
+			}
+		}
+		m, parseError := r.Parse(ids)
+		if parseError != "" || len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != tool.Name || m.Content != "" {
+			t.Fatalf("%q: %+v, %s", tok.Decode(ids), m, parseError)
+		}
+		if verdict, why := schema.Compile(tool.InputSchema).Validate(m.ToolCalls[0].Arguments); verdict != schema.Valid {
+			t.Fatalf("%s: %v", m.ToolCalls[0].Arguments, why)
+		}
+	})
+	if _, err := calls.Call(chat.Tool{Name: "none", InputSchema: json.RawMessage(`{"type": "object", "required": ["x"], "properties": {"x": false}}`)}, nil); err == nil {
+		t.Error("a schema that nothing fits is held to")
+	}
+}
