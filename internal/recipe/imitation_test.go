@@ -151,7 +151,7 @@ func TestWhatIsHeld(t *testing.T) {
 	}
 	of := groupOf("v", 1, 0, 0, 0) // its value is of what the policy did, but not of what was done to it
 	of.Trajectories[1].Outcome, of.Trajectories[2].Outcome, of.Trajectories[3].Outcome = trajectory.Limit, trajectory.PolicyError, trajectory.EnvironmentError
-	m.took([]trajectory.Group{of})
+	m.took([]trajectory.Group{of}, nil)
 	if v := m.held[len(m.held)-1]; v.Scenario != "v" || v.Value != 1./3 {
 		t.Errorf("the value of one success, two failures and one episode that a server spoilt is %+v", v)
 	}
