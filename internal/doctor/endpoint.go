@@ -3,7 +3,9 @@ package doctor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -48,6 +50,9 @@ func Endpoint(ctx context.Context, client llm.Chatter, model string) []Check {
 		Messages: []chat.Message{{Role: chat.User, Content: `Call the tool read_meter with the meter "m17", and tell me what it shows. You cannot know it without the call.`}}})
 	if err != nil {
 		answers.Status, answers.Detail, answers.Next = Fail, fault.Unlabelled(err), "start the endpoint, or correct --endpoint, --model and --key-env"
+		if refused, is := errors.AsType[*llm.StatusError](err); is && refused.Status == http.StatusServiceUnavailable {
+			answers.Next = "it is there, and not ready: where it loads its model, ask again in a minute"
+		}
 		return []Check{answers}
 	}
 	m := response.Message

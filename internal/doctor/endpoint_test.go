@@ -38,6 +38,7 @@ func TestEndpoint(t *testing.T) {
 		"thoughts in the text":   {says{message: chat.Message{Content: "I call it.</think>", ToolCalls: call}}, "ok ok fail", "--reasoning-parser"},
 		"words alone":            {says{message: chat.Message{Content: "It shows 5."}}, "ok warn ok", ""},
 		"another call":           {says{message: chat.Message{ToolCalls: []chat.ToolCall{{Name: "x", Arguments: "{}"}}}}, "ok warn ok", ""},
+		"loading":                {says{err: &llm.StatusError{Status: 503}}, "fail", "ask again in a minute"},
 		"gone":                   {says{err: errors.New("refused")}, "fail", "--endpoint"},
 	} {
 		var got, next []string

@@ -43,6 +43,10 @@ type Overlaps struct {
 func (o Overlaps) Tell(say func(format string, args ...any)) {
 	say("%s of the split %s; learnt from: %s and %s", fault.Count(o.NumTest, "scenario"), o.Split, fault.Count(o.NumTrain, "scenario"), fault.Count(o.NumTexts, "other text"))
 	for _, u := range o.Units {
+		if u.Unit == "server" && u.Num == 0 && o.NumTest > 0 {
+			say("servers of the split: not known; --catalog says which server a tool is of")
+			continue
+		}
 		say("%ss of the split: %d; of these also in what is learnt from: %d (%.0f%%)", u.Unit, u.Num, len(u.Shared), 100*u.Share())
 	}
 }

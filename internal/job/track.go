@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,10 +109,10 @@ func (t *Track) begin(p metrics.Part) (end func()) {
 	return t.watch.Begin(p)
 }
 
-// Progress adds the bottleneck to what is said of a stage.
+// Progress adds the bottleneck to what is said of a stage; a part of a step is another matter than the steps before it.
 func (t *Track) Progress(p host.Progress) host.Progress {
 	return func(stage string, done, total int, note string) {
-		if most := t.watch.Note(); most != "" {
+		if most := t.watch.Note(); most != "" && !strings.Contains(stage, "/") {
 			note += "  " + most
 		}
 		p(stage, done, total, note)

@@ -107,7 +107,7 @@ func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the MCP configuration", Where: path, Err: err,
-			Next: `write {"mcpServers": {"NAME": {"command": ...}}} there, name another file with --mcp-config, or one server with --mcp`}
+			Next: "hone servers add npm:NAME or pypi:NAME; a server that runs is named with --mcp URL, another file with --mcp-config"}
 	}
 	var file struct {
 		MCPServers map[string]json.RawMessage `json:"mcpServers"`

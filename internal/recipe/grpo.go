@@ -332,9 +332,9 @@ func (g GRPO) measured(groups []trajectory.Group, out batch.Stats, s batch.StepS
 	return metrics
 }
 
-// episodes is the progress within a step.
+// episodes is the progress within a step, which is said as the progress of the stage is: the first is step 1.
 func (g GRPO) episodes(step int, progress Progress) Progress {
 	return func(_ string, done, total int, _ string) {
-		progress(g.Stage+"/episodes", done, total, fmt.Sprintf("of step %d", step))
+		progress(g.Stage+"/episodes", done, total, fmt.Sprintf("of step %d", step+1))
 	}
 }

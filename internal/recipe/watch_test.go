@@ -155,7 +155,7 @@ func TestProgressWithinAStep(t *testing.T) {
 				seen[note] = append(seen[note], done)
 			}
 		})
-	if err != nil || len(seen) != 7 || !slices.Equal(seen["of step 6"], []int{1, 2, 3, 4}) {
+	if err != nil || len(seen) != 7 || !slices.Equal(seen["of step 7"], []int{1, 2, 3, 4}) {
 		t.Errorf("%v: %v", err, seen)
 	}
 }

@@ -42,6 +42,8 @@ type columns struct {
 	Output      jsontext.Value `json:"output"`
 	History     jsontext.Value `json:"history"`
 
+	Task   jsontext.Value `json:"task"`
+	Checks jsontext.Value `json:"checks"`
 	ID     jsontext.Value `json:"id"`
 	UUID   jsontext.Value `json:"uuid"`
 	Source jsontext.Value `json:"source"`
@@ -150,6 +152,9 @@ func (r *record) read(f *format) (dataset.Row, string, error) {
 	if f == nil {
 		all := table()
 		i := slices.IndexFunc(all, func(f format) bool { return f.fits(r) })
+		if i < 0 && r.Task != nil && r.Checks != nil {
+			return dataset.Row{}, "", refuse(noFormat, "it is a scenario, which shows no conversation; hone collect --gold makes conversations of scenarios")
+		}
 		if i < 0 {
 			return dataset.Row{}, "", refuse(noFormat, "its columns are those of none; --from names one")
 		}

@@ -150,6 +150,7 @@ func TestRefusals(t *testing.T) {
 		{`{"messages":[}]}`, "not JSON", "at byte"},
 		{"{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}", "not UTF-8", "at byte"},
 		{`{"foo":1}`, noFormat, "--from"},
+		{`{"id":"a","task":"Count.","checks":[{"type":"answer","equals":"42"}]}`, noFormat, "hone collect --gold"},
 		{`7`, badShape, "not an object"},
 		{`{"messages":[]}`, noMessages, ""},
 		{`{"messages":{}}`, badShape, "not a list"},
