@@ -22,6 +22,7 @@ type Confidence struct {
 	Harmed     int     `json:"harmed"` // of them, those damaged at these confidences
 	Wrong      int     `json:"wrong"`
 	Mended     int     `json:"mended"` // of the wrong ones
+	Prompt     string  `json:"prompt"` // sidecar.PromptForm, as it was trained
 }
 
 // mostHarm is the share of right drafts that calibration lets be damaged. Fewer than fewestRight of a class say nothing of that, and none of it is
@@ -44,6 +45,7 @@ func (c Confidence) words() string {
 }
 
 func writeRule(folder string, c Confidence) error {
+	c.Prompt = sidecar.PromptForm()
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package revise
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/sidecar"
 )
 
@@ -114,22 +116,31 @@ func TestWhichEpisodesPassed(t *testing.T) {
 	}
 }
 
+// What training writes beside an adapter is read again, with the form of the prompt that it was trained in: another form is refused, and one that
+// is not known is told of.
 func TestRuleFile(t *testing.T) {
 	dir := t.TempDir()
-	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 1 || r.NoCall != 1 {
+	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 1 || r.NoCall != 1 || r.Unknown { // there is no sidecar to ask
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := writeRule(dir, Confidence{Confidence: 0.75, NoCall: 0.5}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 0.5 {
+	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 0.5 || r.Unknown {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte(`{"confidence": 0.75}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 1 { // one of before: it never saw an answer in words
+	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 1 || !r.Unknown { // one of before: it never saw an answer in words
 		t.Errorf("%+v, %v", r, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte(`{"confidence": 0.75, "prompt": "0123456789abcdef0123456789abcdef"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sidecar.ReadRule(dir)
+	if f, is := errors.AsType[*fault.Error](err); !is || f.Code != fault.CodeUsage || !strings.Contains(f.Next, "hone sidecar train") || !strings.Contains(f.Why, sidecar.PromptForm()) {
+		t.Errorf("one that was trained with another prompt: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)

@@ -242,6 +242,9 @@ func (e *evaluation) revising(s job.System) (question, error) {
 		if rule, err = sidecar.ReadRule(s.Adapter); err != nil {
 			return question{}, err
 		}
+		if rule.Unknown {
+			e.Say("note: %s", sidecar.UnknownPrompt(s.Adapter))
+		}
 	}
 	if e.o.Confidence >= 0 {
 		rule = sidecar.Rule{Confidence: e.o.Confidence, NoCall: e.o.Confidence}

@@ -54,6 +54,8 @@ type Rule struct {
 	// NoCall is the least probability of a call that replaces a draft which makes none, such as an answer in words. 1 or more: such a draft
 	// goes on, and the sidecar is not asked.
 	NoCall float64
+	// Unknown says that nobody knows which form of the prompt the sidecar was trained with.
+	Unknown bool
 	// Deadline bounds how long a draft waits for the sidecar; 0: no bound.
 	Deadline time.Duration
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/digest"
 )
 
 // Nothing is what the sidecar says where no call is due: the draft's answer in words is right.
@@ -40,6 +41,32 @@ func Prompt(messages []chat.Message, draft Fixed) []chat.Message {
 		return out
 	}
 	return append(out, chat.Message{Role: chat.User, Content: b.String()})
+}
+
+// PromptForm is a digest of what Prompt makes of messages and drafts of all kinds: another form of the prompt has another. A sidecar is served with
+// the one that it was trained with.
+func PromptForm() string { return formOf(Prompt) }
+
+func formOf(prompt func([]chat.Message, Fixed) []chat.Message) string {
+	asked := []chat.Message{{Role: chat.System, Content: "You use tools."}, {Role: chat.User, Content: "What is the weather in Rome?"}}
+	answered := append(slices.Clone(asked), chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "get_city", Arguments: "{}"}}},
+		chat.Message{Role: chat.ToolRole, ToolCallID: "call_0", Content: "Rome"})
+	calls := chat.Message{Role: chat.Assistant, Content: "I look.", ToolCalls: []chat.ToolCall{{ID: "a", Name: "get_weather", Arguments: `{"days": 3}`}, {ID: "b", Name: `get "it"`, Arguments: `{`}}}
+	long := chat.Message{Role: chat.Assistant, Content: " " + strings.Repeat("It rains. ", 200)}
+	var problems []Problem
+	for i, where := range []string{"", "/days", "", "/city", "", ""} {
+		problems = append(problems, Problem{Call: i, Where: where, Text: strings.Repeat("missing property 'city' ", 1+10*i)})
+	}
+	var parts []string
+	for _, messages := range [][]chat.Message{nil, asked, answered} {
+		for _, draft := range []Fixed{{Message: calls}, {Message: calls, Problems: problems}, {Message: long}} {
+			for _, m := range prompt(messages, draft) {
+				parts = append(parts, string(m.Role), m.Content)
+			}
+			parts = append(parts, "")
+		}
+	}
+	return digest.Parts(parts...).String()[:32]
 }
 
 // DraftText is a message as the sidecar is shown it: its calls, one a line, else its text.

@@ -51,16 +51,16 @@ func (r Room) String() string {
 	if r.Tokens >= e.Whole() {
 		return text + ": all that its completions and tools' results can be"
 	}
-	text += fmt.Sprintf("\nat worst, with %s of %d tokens, %d are left for tools' results, which can be %d (rollout.max_result: %d)\nshorter completions leave more; an episode that needs more than there is ends early",
-		fault.Count(e.MaxTurns, "full completion"), e.MaxTokens, e.Results(r.Tokens), e.Whole()-e.Own(), e.MaxResult)
+	text += fmt.Sprintf("\nat worst (%s of %d tokens) %d are left for tools' results, which can be %d\nshorter completions leave more; an episode that needs more than there is ends early",
+		fault.Count(e.MaxTurns, "full completion"), e.MaxTokens, e.Results(r.Tokens), e.Whole()-e.Own())
 	if r.Trains {
 		text += " and is not trained on"
 	}
-	text += "\nwhere that is too little: "
+	text += "\nif that is too little: "
 	if r.ByMemory {
 		return text + "the memory bounds it; lower rollout.max_result, rollout.max_turns or engine.slots"
 	}
-	return text + "raise model.context, as far as the model has positions, or lower rollout.max_result or rollout.max_turns"
+	return text + "raise model.context, or lower rollout.max_result or rollout.max_turns"
 }
 
 // Results are the tokens of results that a slot holds; 0 where nothing is known of the episode.

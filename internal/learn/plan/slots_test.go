@@ -25,7 +25,7 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 		least, most               int   // tokens of a slot
 		says, not                 string
 	}{
-		{"the default context", 36, 64, 2048, 8000, 139, 2048, 2048, "at worst, with 8 full completions of 256 tokens, 0 are left for tools' results, which can be 56140 (rollout.max_result: 8000)", "engine.slots"},
+		{"the default context", 36, 64, 2048, 8000, 139, 2048, 2048, "at worst (8 full completions of 256 tokens) 0 are left for tools' results, which can be 56140\n", "engine.slots"},
 		{"few slots", 4, 4, 32768, 8000, 139, 32768, 32768, "raise model.context", "engine.slots"},
 		{"64 slots", 36, 64, 32768, 8000, 139, 5000, 12000, "the memory bounds it; lower rollout.max_result, rollout.max_turns or engine.slots", "raise model.context"},
 		{"no more than the weights", 4, 64, 32768, 8000, 3, 2148, 2148, "the memory bounds it", "raise model.context"},

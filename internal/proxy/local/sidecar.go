@@ -30,6 +30,9 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	case rule.NoCall >= 1:
 		h.Say("note: answers in words go on as they are: %s of %s names no confidence for them", sidecar.RuleFile, o.Model)
 	}
+	if rule.Unknown {
+		h.Say("note: %s", sidecar.UnknownPrompt(o.Model))
+	}
 	rule.Deadline = o.Deadline
 	if c.Model.Context = o.Context; o.Context == 0 {
 		c.Model.Context = serving.TrainedAt(o.Model)
