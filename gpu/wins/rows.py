@@ -1,7 +1,10 @@
-"""Prints of each evaluated episode of a run what came of it, a JSON object a line: arm, scenario, kind, passed. Usage: rows.py RUN"""
+"""Prints of each evaluated episode of a run what came of it, a JSON object a line: arm, scenario, kind, passed; and of each arm that
+sampled, how many rollouts that took, those of recoveries and explorations among them. Usage: rows.py RUN"""
 
+import collections
 import json
 import pathlib
+import re
 import sys
 
 run = pathlib.Path(sys.argv[1])
@@ -10,10 +13,12 @@ for tasks in json.loads((run / "tasks.json").read_text()).values():
     for task in tasks if isinstance(tasks, list) else []:
         if isinstance(task, dict) and "id" in task:
             kinds[task["id"]] = next((t.removeprefix("kind:") for t in task.get("tags", []) if t.startswith("kind:")), "")
-rows = {}
+rows, rollouts = {}, collections.Counter()
 with (run / "trajectories.jsonl").open() as lines:
     for line in lines:
-        if '"stage":"eval_' not in line[:400].replace(" ", ""):
+        stage = re.search(r'"stage": ?"(\w+)"', line[:400])[1]
+        if not stage.startswith("eval_"):
+            rollouts[stage.split("_")[0]] += 1
             continue
         t = json.loads(line)
         checks = [x["score"] for x in t["terms"] or [] if x["name"] == "checks"]
@@ -21,3 +26,5 @@ with (run / "trajectories.jsonl").open() as lines:
         rows[t["stage"], t["scenario_hash"][:16]] = {"kind": kinds.get(t["scenario_id"], ""), "passed": t["outcome"] == "ok" and checks == [1]}
 for (stage, scenario), row in rows.items():
     print(json.dumps({"arm": stage.removeprefix("eval_"), "scenario": scenario, **row}))
+for arm, n in rollouts.items():
+    print(json.dumps({"arm": arm, "rollouts": n}))

@@ -1,6 +1,7 @@
 """Prints what the trials of gpu/wins.sh came to, the best first: means over the seeds that all have, in %. Usage: table.py RESULTS
 
-A cell is first call / whole episode. Beside GRPO: how far its last step's entropy and spread have fallen, and which step was best on validation.
+A cell is first call / whole episode. Beside them, by seed: how many rollouts the arm took, of GRPO its entropy at the first and the last step, the step that
+was best on validation, and how many explorations passed.
 Below: whole episodes of each pair of GRPO and a rival on the same seeds, the mean of the seeds, with a 95% interval (paired bootstrap over
 tasks, those that seeds share together, 10,000 draws); and each arm's rate by kind of task.
 """
@@ -36,10 +37,18 @@ for file in sorted(results.glob("*-*.json")):
                 row["entropy"] = [steps[0].get("entropy"), steps[-1].get("entropy")]
                 row["no_spread"] = steps[-1].get("frac_reward_zero_std")
                 row["step_seconds"] = statistics.median(m["step_time"] for m in steps)
+                row["explored"] = sum(m.get("explorations/passed", 0) for m in steps)
             if held:
                 best = max(held, key=lambda m: (m.get("success", 0), m.get("reward", 0)))
                 row["best"] = [best["step"], 100 * best.get("success", 0)]
         rows["-" if arm == "start" else trial, arm][seed] = row  # a seed's start is the same for all
+
+for file in results.glob("*-*.rows"):
+    trial, seed = file.stem.rsplit("-", 1)
+    for line in file.read_text().splitlines():
+        row = json.loads(line)
+        if "rollouts" in row and seed in rows.get((trial, row["arm"]), {}):
+            rows[trial, row["arm"]][seed]["rollouts"] = row["rollouts"]
 
 table = []
 for (trial, arm), seeds in rows.items():
@@ -52,10 +61,14 @@ for r in table:
     each = "  ".join(f"{x['first']:.0f}/{x['episode']:.0f}" for _, x in sorted(r["by_seed"].items()))
     more = ""
     for _, x in sorted(r["by_seed"].items()):
+        if "rollouts" in x:
+            more += f"  {x['rollouts']} rollouts"
         if "entropy" in x and None not in x["entropy"]:
             more += f"  {x['entropy'][0]:.2f}->{x['entropy'][1]:.3f}"
         if "best" in x:
             more += f" best@{x['best'][0]}"
+        if x.get("explored"):
+            more += f" explored {x['explored']:.0f}"
     print(f"{r['trial']:16} {r['arm']:10} {','.join(r['seeds']):8} {r['first']:6.1f} {r['episode']:8.1f}  {each}{more}")
 
 passed = collections.defaultdict(dict)  # (trial, arm) -> (seed, scenario) -> 0 or 1
@@ -64,7 +77,7 @@ for file in sorted(results.glob("*-*.rows")):
     trial, seed = file.stem.rsplit("-", 1)
     for line in file.read_text().splitlines():
         row = json.loads(line)
-        if row["arm"] != "base":
+        if row["arm"] != "base" and "passed" in row:
             passed["-" if row["arm"] == "start" else trial, row["arm"]][seed, row["scenario"]] = int(row["passed"])
             kinds[row["scenario"]] = row["kind"]
 for (trial, arm), own in sorted(passed.items()):
