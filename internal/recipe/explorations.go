@@ -9,10 +9,10 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Explorations are episodes of scenarios none of whose group passed: what the policy never tries, no advantage can teach it. In each of them the
-// policy is held at one turn to a call of one tool, whose arguments it chooses. The turn is drawn from those of the group's best episode, where
-// that ended included: a call may be missing there. The tools of a turn come in an order that is drawn, those first that no episode of the group called
-// at it.
+// Explorations are episodes of scenarios none of whose group passed: what the policy never tries, no advantage can teach it. Each takes the turns of
+// the group's best episode up to one that is drawn, the last included, since a call may be missing there. At that turn the policy is held to a
+// call of one tool, whose arguments it chooses; behind it, it is free. The tools of a turn come in an order that is drawn, those first that no episode of
+// the group called at it.
 //
 // They are no part of the group, nor of the step's loss: their tokens were not the policy's own choice. Those that pass are held to be imitated, as
 // successes that are as much better than the scenario's group as they are. The zero value has none.
@@ -84,7 +84,7 @@ func (g GRPO) forced(group trajectory.Group, tools []string, step, number int) [
 	list, next := make([]rollout.Forced, g.GroupSize), make([]int, turns)
 	for i := range list {
 		turn := int(draw(^own, 0, uint64(i)) % uint64(turns))
-		list[i] = rollout.Forced{Turn: turn, Tool: orders[turn][next[turn]%len(tools)]}
+		list[i] = rollout.Forced{Behind: best.Turns[:min(turn, len(best.Turns))], Tool: orders[turn][next[turn]%len(tools)]}
 		next[turn]++
 	}
 	return list

@@ -49,7 +49,7 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	shape := func(q rollout.Request, t *trajectory.Trajectory) {
 		t.Turns = append(t.Turns, trajectory.Turn{BridgeIDs: []int32{9}, CompletionIDs: []int32{8}, SamplerLogprobs: []float32{0}})
 		if q.Forced.Tool != "" {
-			t.Turns[q.Forced.Turn].Forced = true
+			t.Turns[len(q.Forced.Behind)].Forced = true
 			forced[t.ID] = q.Forced
 		}
 	}
@@ -69,7 +69,7 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 		if strings.HasPrefix(id, "a/") || !strings.HasSuffix(id, "/2") && !strings.HasSuffix(id, "/3") {
 			t.Errorf("%s is held to %v", id, f)
 		}
-		turns[f.Turn]++
+		turns[len(f.Behind)]++
 		tools[f.Tool]++
 	}
 	if len(turns) != 2 || len(tools) != 3 {
@@ -136,10 +136,13 @@ func TestForcedCalls(t *testing.T) {
 	list := of(1, "x", "")
 	first, turns := map[int]string{}, [2]int{}
 	for _, f := range list {
-		turns[f.Turn]++
-		first[f.Turn] += f.Tool
+		turns[len(f.Behind)]++
+		first[len(f.Behind)] += f.Tool
+		if len(f.Behind) == 1 && (len(f.Behind[0].Calls) != 1 || f.Behind[0].Calls[0].Name != "x") {
+			t.Errorf("%+v is not how the best episode began", f.Behind)
+		}
 	}
-	if !slices.Equal(list, of(1, "x", "")) || slices.Equal(list, of(2, "x", "")) || turns[0] < 10 || turns[1] < 10 {
+	if !reflect.DeepEqual(list, of(1, "x", "")) || reflect.DeepEqual(list, of(2, "x", "")) || turns[0] < 10 || turns[1] < 10 {
 		t.Errorf("%v", list)
 	}
 	if order := first[0]; order[2] != 'x' || order[:3] != order[3:6] || order[0] == order[1] {
@@ -149,7 +152,7 @@ func TestForcedCalls(t *testing.T) {
 		t.Errorf("at the turn without a call: %s", order)
 	}
 	for _, f := range of(1) {
-		if f.Turn != 0 {
+		if len(f.Behind) != 0 {
 			t.Errorf("an episode without a turn: %v", f)
 		}
 	}

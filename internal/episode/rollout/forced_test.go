@@ -26,52 +26,67 @@ func (callsOf) Call(tool chat.Tool, prompt []int32) (policy.Constraint, error) {
 	return heldTo{tool.Name + " " + tool.Description, policytest.Text(prompt)}, nil
 }
 
-// A request's turn is held to a call of its tool, as the tool is now and behind that turn's prompt, and no other is; the record says so. A tool that is not
-// there, or a turn that does not come, leaves the policy free; what cannot be held ends the episode.
+// A turn is held to a call of its tool, as the tool is now and behind that turn's prompt, and no other is; the record says so. The turns before it are
+// those of another episode, id for id, and their calls are made again. A tool that is not there leaves the policy free; what cannot be held ends the
+// episode.
 func TestATurnIsForced(t *testing.T) {
-	for name, x := range map[string]struct {
-		forced rollout.Forced
-		calls  rollout.Calls
-		held   []bool
-	}{
-		"the first":            {rollout.Forced{Turn: 0, Tool: "add"}, callsOf{}, []bool{true, false, false}},
-		"the last":             {rollout.Forced{Turn: 2, Tool: "add"}, callsOf{}, []bool{false, false, true}},
-		"none":                 {rollout.Forced{}, callsOf{}, []bool{false, false, false}},
-		"a turn behind all":    {rollout.Forced{Turn: 3, Tool: "add"}, callsOf{}, []bool{false, false, false}},
-		"a tool that is not":   {rollout.Forced{Turn: 1, Tool: "sub"}, callsOf{}, []bool{false, false, false}},
-		"nothing holds":        {rollout.Forced{Turn: 1, Tool: "add"}, nil, nil},
-		"nothing need be held": {rollout.Forced{}, nil, []bool{false, false, false}},
-	} {
-		var held []bool
-		n := 0
+	list := []chat.Tool{{Name: "mul"}, {Name: "add", Description: "Adds."}}
+	run := func(forced rollout.Forced, calls rollout.Calls) (e *trajectory.Trajectory, held []bool, sent int) {
 		sampler := &policytest.Sampler{Reply: func(prompt string, r policy.Request) (string, error) {
 			c, ok := r.Constraint.(heldTo)
 			if held = append(held, ok); ok && (c.tool != "add Adds." || c.prompt != prompt) {
-				t.Errorf("%s: held to %+v behind %q", name, c, prompt)
+				t.Errorf("held to %+v behind %q", c, prompt)
 			}
-			n++
-			return []string{add, add, "done"}[n-1], nil
+			if ok || strings.Count(prompt, "result of") < 2 {
+				return add, nil
+			}
+			return "done", nil
 		}}
-		list := []chat.Tool{{Name: "mul"}, {Name: "add", Description: "Adds."}}
-		r := rollout.New(rollout.Options{Environment: environment.New(environment.Options{Tools: &tools{}, ToolList: list}),
-			Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}, Calls: x.calls}})
+		server := &tools{}
+		r := rollout.New(rollout.Options{Environment: environment.New(environment.Options{Tools: server, ToolList: list}),
+			Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}, Calls: calls}})
 		requests := make(chan rollout.Request, 1)
-		requests <- rollout.Request{Scenario: scenario.Scenario{ID: "x", Task: "go"}, Forced: x.forced}
+		requests <- rollout.Request{Scenario: scenario.Scenario{ID: "x", Task: "go"}, Forced: forced}
 		close(requests)
-		for e := range r.Run(context.Background(), requests) {
-			if x.held == nil {
-				if e.Outcome != trajectory.InfrastructureError || !strings.Contains(e.Error, "add is to be forced") {
-					t.Errorf("%s: %s, %s", name, e.Outcome, e.Error)
-				}
-				continue
+		for e = range r.Run(context.Background(), requests) {
+		}
+		return e, held, len(e.Calls())
+	}
+	other, _, _ := run(rollout.Forced{}, nil)
+	behind := other.Turns
+	if other.Outcome != trajectory.OK || len(behind) != 3 {
+		t.Fatalf("%+v", other)
+	}
+	for i := range behind[:2] {
+		behind[i].SamplerLogprobs = slices.Repeat([]float32{-float32(i) - 3}, len(behind[i].CompletionIDs)) // no other's
+	}
+	for name, x := range map[string]struct {
+		forced rollout.Forced
+		held   []bool // of the turns that are sampled
+		calls  int
+	}{
+		"the first":          {rollout.Forced{Tool: "add"}, []bool{true, false, false}, 2},
+		"the second":         {rollout.Forced{Behind: behind[:1], Tool: "add"}, []bool{true, false}, 2},
+		"in place of an end": {rollout.Forced{Behind: behind[:2], Tool: "add"}, []bool{true, false}, 3},
+		"none":               {rollout.Forced{}, []bool{false, false, false}, 2},
+		"a tool that is not": {rollout.Forced{Behind: behind[:1], Tool: "sub"}, []bool{false, false}, 2},
+	} {
+		e, held, calls := run(x.forced, callsOf{})
+		if e.Outcome != trajectory.OK || !slices.Equal(held, x.held) || calls != x.calls || len(e.Turns) != len(x.forced.Behind)+len(x.held) {
+			t.Errorf("%s: %s, held %v, %d calls", name, e.Outcome, held, calls)
+			continue
+		}
+		for i, turn := range e.Turns {
+			n := len(x.forced.Behind)
+			if turn.Forced != (i >= n && x.held[i-n]) {
+				t.Errorf("%s: the record of turn %d says %v", name, i, turn.Forced)
 			}
-			var told []bool
-			for _, turn := range e.Turns {
-				told = append(told, turn.Forced)
-			}
-			if e.Outcome != trajectory.OK || !slices.Equal(held, x.held) || !slices.Equal(told, x.held) {
-				t.Errorf("%s: %s, held %v, the record says %v", name, e.Outcome, held, told)
+			if i < n && (!slices.Equal(turn.CompletionIDs, behind[i].CompletionIDs) || !slices.Equal(turn.SamplerLogprobs, behind[i].SamplerLogprobs)) {
+				t.Errorf("%s: turn %d is not the other episode's", name, i)
 			}
 		}
+	}
+	if e, _, _ := run(rollout.Forced{Behind: behind[:1], Tool: "add"}, nil); e.Outcome != trajectory.InfrastructureError || !strings.Contains(e.Error, "add is to be forced") {
+		t.Errorf("%s, %s", e.Outcome, e.Error)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/trajectory"
 )
 
 // Policy speaks in episodes. Sampled, a sampler behind a renderer, is one; an endpoint (internal/llm), a person or a script
@@ -40,11 +41,11 @@ type Attempt struct {
 	Forced Forced
 }
 
-// Forced is a turn at which the policy is held to a call of one tool, whatever it would say. The zero value has none. Only a sampler of ours can be
-// held so.
+// Forced is a turn at which the policy is held to a call of one tool, whatever it would say, behind turns that another episode took. The zero value has
+// none. Only a sampler of ours can be held so.
 type Forced struct {
-	Turn int    // from 0
-	Tool string // empty: there is none
+	Behind []trajectory.Turn // what the policy says first: the same ids. What it calls in them is called again
+	Tool   string            // empty: there is no such turn
 }
 
 // Stream names the random stream of one completion, whatever speaks.

@@ -66,6 +66,10 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 		s.ids = nil
 	}
 	s.ids = append(s.ids, bridge...)
+	if said := s.a.Forced.Behind; s.turn < len(said) {
+		c := said[s.turn]
+		return s.reply(bridge, rewrite, len(messages), policy.Completion{IDs: c.CompletionIDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion}, c.Forced), nil
+	}
 	held, err := s.held(tools)
 	if err != nil {
 		return environment.Reply{}, err
@@ -77,7 +81,6 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 		Key:        policy.Key{Seed: s.a.Seed, Stream: s.a.Stream(s.turn)},
 		Constraint: held,
 	})
-	s.turn++
 	if full, ok := errors.AsType[*policy.ContextError](err); ok {
 		// The bridge is dropped: a row must not end in ids nobody answered.
 		return s.overflow(nil, s.results(messages), full.NumPrompt, full.MaxContext), nil
@@ -88,26 +91,32 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 	if len(c.IDs) == 0 || len(c.IDs) != len(c.SamplerLogprobs) {
 		return environment.Reply{}, fmt.Errorf("sampling: %d ids with %d logprobs", len(c.IDs), len(c.SamplerLogprobs))
 	}
-	s.ids, s.said, s.last = append(s.ids, c.IDs...), len(messages), c.IDs
-	m, parseError := s.Renderer.Parse(c.IDs)
-	turn := &trajectory.Turn{Forced: held != nil, BridgeIDs: bridge, Rewrite: rewrite, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs,
-		PolicyVersion: c.PolicyVersion, ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls, ParseError: parseError}
+	reply := s.reply(bridge, rewrite, len(messages), c, held != nil)
 	if c.FinishReason != policy.FinishLength {
-		return environment.Reply{Turn: turn}, nil
+		return reply, nil
 	}
 	if len(c.IDs) < s.a.MaxTokens { // cut by the context
 		if results := s.results(messages); results > 0 && s.crowded(results, len(s.ids)-len(c.IDs), len(s.ids)) {
-			return s.overflow(turn, results, len(s.ids)-len(c.IDs), len(s.ids)), nil
+			return s.overflow(reply.Turn, results, len(s.ids)-len(c.IDs), len(s.ids)), nil
 		}
 	}
-	return environment.Reply{Turn: turn, Stop: trajectory.StopMaxTokens, Why: parseError}, nil
+	reply.Stop, reply.Why = trajectory.StopMaxTokens, reply.Turn.ParseError
+	return reply, nil
+}
+
+// reply reads a completion as the message at.
+func (s *sampled) reply(bridge []int32, rewrite string, at int, c policy.Completion, forced bool) environment.Reply {
+	s.turn, s.ids, s.said, s.last = s.turn+1, append(s.ids, c.IDs...), at, c.IDs
+	m, parseError := s.Renderer.Parse(c.IDs)
+	return environment.Reply{Turn: &trajectory.Turn{Forced: forced, BridgeIDs: bridge, Rewrite: rewrite, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs,
+		PolicyVersion: c.PolicyVersion, ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls, ParseError: parseError}}
 }
 
 // held is what the turn is held to, nil where the policy is free. A tool that cannot be called now is not forced.
 func (s *sampled) held(tools []chat.Tool) (policy.Constraint, error) {
 	f := s.a.Forced
 	i := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == f.Tool })
-	if f.Tool == "" || f.Turn != s.turn || i < 0 {
+	if f.Tool == "" || len(f.Behind) != s.turn || i < 0 {
 		return nil, nil
 	}
 	if s.Calls == nil {
