@@ -48,7 +48,8 @@ func (m *Evaluated) judges() (names []string) {
 
 // Notes are what there is to say beside the table: what its columns are, and for each system what they have no room for.
 func (m *Evaluated) Notes(results eval.Results) []string {
-	notes := []string{"first call: it is the first gold call, arguments and all; whole episode: all checks pass; extra calls: beyond the gold calls, in the mean"}
+	notes := []string{"first call: it is the first gold call, arguments and all; whole episode: all checks pass",
+		"extra calls: beyond the gold calls, in the mean"}
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if m.Drawn != "" {
 		add("%s", m.Drawn)
@@ -106,14 +107,16 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 	case m.mayStop:
 		add("did not stop early")
 	}
-	add("intervals: Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12 pieces of evidence; excluded episodes are in neither")
+	add("intervals: Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12 pieces of evidence")
+	add("excluded episodes are in no rate and in no difference")
 	if m.hasFamilies() {
 		add("a piece of evidence is a family of scenarios, or a scenario without one")
 	} else {
 		add("a piece of evidence is a scenario")
 	}
 	if tooFew(results) {
-		add("too few: fewer than 5 pieces of evidence hold a success, or a failure, or fewer than 6 tell two systems apart; such an interval is wider than it need be")
+		add("too few: fewer than 5 pieces of evidence hold a success, or a failure, or fewer than 6 tell two systems apart")
+		add("an interval of too few is wider than it need be")
 	}
 	return notes
 }

@@ -40,7 +40,7 @@ func SayFindings(h *host.Host, found []lint.Finding) {
 		h.Say("suspicious texts, which a model would learn to obey: %s; %s", lint.Summary(found), stopping(len(lint.Blocking(found))))
 	}
 	for _, f := range found {
-		h.Say("  %s", f)
+		h.Say("  %s/%s%s: %s (%s, %s)\n  %s", f.Server, f.Tool, f.Pointer, f.Message, f.Code, f.Severity, f.Excerpt)
 	}
 }
 
