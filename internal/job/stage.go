@@ -1,6 +1,8 @@
 package job
 
 import (
+	"slices"
+
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -32,6 +34,9 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 	}
 	l.Speaker.Calls = calls
 	g.Explorations.Tools = func(s *scenario.Scenario) (names []string) {
+		if slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.NoCallCheck && c.Name == "" }) {
+			return nil // a call would be wrong
+		}
 		tools, err := l.Selection.ForScenario(*s)
 		if err != nil { // then its episodes end by it
 			return nil

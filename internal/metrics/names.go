@@ -60,6 +60,7 @@ func learning() []Named {
 		{"recoveries", "grpo", "groups that went on from failed calls", ""},
 		{"recoveries/reward", "grpo", "mean reward of their episodes", ""},
 		{"explorations", "grpo", "groups in whose episodes a call was forced; with grpo.explorations only", ""},
+		{"explorations/lost", "grpo", "their episodes that say nothing of the policy, as where a tool's schema cannot be held to", ""},
 		{"explorations/passed", "grpo", "their episodes that passed", ""},
 		{"imitation/episodes", "grpo", "successes of earlier steps that the step learnt from; with grpo.imitation only", ""},
 		{"imitation/logprob", "grpo", "mean logprob of their tokens under the policy before the step, in nats", ""},

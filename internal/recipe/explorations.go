@@ -10,12 +10,13 @@ import (
 )
 
 // Explorations are episodes of scenarios none of whose group passed: what the policy never tries, no advantage can teach it. Each takes the turns of
-// the group's best episode up to one that is drawn, the last included, since a call may be missing there. At that turn the policy is held to a
-// call of one tool, whose arguments it chooses; behind it, it is free. The tools of a turn come in an order that is drawn, those first that no episode of
-// the group called at it.
+// the group's best episode up to one that is drawn, the last included, since a call may be missing there; from the first that is prompted by something
+// else on it takes its own. At the turn that is drawn the policy is held to a call of one tool, whose arguments it chooses, once it has
+// reasoned if it does; behind it, it is free. The tools of a turn come in an order that is drawn, those first that no episode of the group called at it.
 //
 // They are no part of the group, nor of the step's loss: their tokens were not the policy's own choice. Those that pass are held to be imitated, as
-// successes that are as much better than the scenario's group as they are. The zero value has none.
+// successes that are as much better than the scenario's group as they are, unless one is held that earned as much. Dialogues with a user have none,
+// nor has the last step, from which nothing would learn. The zero value has none.
 type Explorations struct {
 	Most int // scenarios of a step, the first that there are by the order of its groups
 	// Tools are the names of those that can be called in a scenario.
@@ -30,7 +31,7 @@ func ExplorationStage(stage string) string { return stage + "_explorations" }
 
 // explored runs the explorations of a step's groups, as the rollouts of these were run; their episodes are numbered on from the group's.
 func (g GRPO) explored(ctx context.Context, of Rollouts, groups []trajectory.Group, scenarios []scenario.Scenario) ([]trajectory.Group, error) {
-	if !g.Explorations.On() {
+	if !g.Explorations.On() || of.Step == g.Steps-1 { // no step is left that could learn from them
 		return nil, nil
 	}
 	var list []scenario.Scenario
@@ -41,7 +42,7 @@ func (g GRPO) explored(ctx context.Context, of Rollouts, groups []trajectory.Gro
 		}
 		at := slices.IndexFunc(scenarios, func(s scenario.Scenario) bool { return s.ID == group.ScenarioID })
 		tools := g.Explorations.Tools(&scenarios[at])
-		if len(tools) == 0 {
+		if len(tools) == 0 || scenarios[at].User != nil { // who says something else each time
 			continue
 		}
 		list = append(list, scenarios[at])
@@ -63,7 +64,9 @@ const forcing = 0xF02CED // keeps these draws apart from those of pools and orde
 // the same.
 func (g GRPO) forced(group trajectory.Group, tools []string, step, number int) []rollout.Forced {
 	var best *trajectory.Trajectory
+	thinks := false
 	for _, t := range group.Trajectories {
+		thinks = thinks || slices.ContainsFunc(t.Turns, func(turn trajectory.Turn) bool { return turn.ReasoningContent != "" })
 		if t.Outcome.Trainable() && (best == nil || t.Reward > best.Reward) {
 			best = t
 		}
@@ -84,7 +87,7 @@ func (g GRPO) forced(group trajectory.Group, tools []string, step, number int) [
 	list, next := make([]rollout.Forced, g.GroupSize), make([]int, turns)
 	for i := range list {
 		turn := int(draw(^own, 0, uint64(i)) % uint64(turns))
-		list[i] = rollout.Forced{Behind: best.Turns[:min(turn, len(best.Turns))], Tool: orders[turn][next[turn]%len(tools)]}
+		list[i] = rollout.Forced{Behind: best.Turns[:min(turn, len(best.Turns))], Tool: orders[turn][next[turn]%len(tools)], Thinks: thinks}
 		next[turn]++
 	}
 	return list

@@ -61,7 +61,7 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	}
 	wantLog := newLog(t)
 	want, episodes, err := run(t.Context(), wantLog, nil)
-	if err != nil || episodes != 7*2*(3+2) || len(forced) != 7*2*2 {
+	if err != nil || episodes != 7*2*3+6*2*2 || len(forced) != 6*2*2 { // nothing would learn from the last step's
 		t.Fatalf("%v: %d episodes, %d forced", err, episodes, len(forced))
 	}
 	turns, tools, passed := map[int]int{}, map[string]int{}, 0.0
@@ -78,7 +78,7 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	imitated := 0
 	for step, b := range want.given {
 		m := wantLog.Metric[fmt.Sprint("grpo", step)]
-		if m["explorations"] != 2 || m["outcome/ok"] != 6 || m["success"] >= 1 {
+		if m["explorations"] != []float64{2, 2, 2, 2, 2, 2, 0}[step] || m["explorations/lost"] != 0 || m["outcome/ok"] != 6 || m["success"] >= 1 {
 			t.Errorf("step %d: %v", step, m)
 		}
 		passed += m["explorations/passed"]
@@ -102,18 +102,20 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	for n := range 10 {
 		log, asked := newLog(t), 0
 		ctx, cancel := context.WithCancel(t.Context())
-		if _, _, err := run(ctx, log, func(step, _ int) {
+		_, first, err := run(ctx, log, func(step, _ int) {
 			if step == 3 {
 				if asked == n {
 					cancel()
 				}
 				asked++
 			}
-		}); !errors.Is(err, context.Canceled) {
+		})
+		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("stopped before episode %d with %v", n, err)
 		}
-		again, _, err := run(t.Context(), log, nil)
-		if err != nil || !slices.Equal(again.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
+		kept := len(log.Kept)
+		again, second, err := run(t.Context(), log, nil)
+		if err != nil || kept+second != episodes || first < kept || !slices.Equal(again.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
 			t.Errorf("stopped before episode %d: %v: another run", n, err)
 		}
 		cancel()
@@ -155,5 +157,46 @@ func TestForcedCalls(t *testing.T) {
 		if len(f.Behind) != 0 {
 			t.Errorf("an episode without a turn: %v", f)
 		}
+	}
+}
+
+// A success of forced calls is its own scenario's, as much better as that one's group was, and takes the place of none that earned as much. Scenarios that
+// passed, whose episodes were all spoilt, that have a user or no tool, are not explored; nor are more than asked for, nor those kept alone.
+func TestWhatIsExplored(t *testing.T) {
+	m := &memory{of: forcingCalls()}
+	m.took([]trajectory.Group{groupOf("a", 0, 0.2), groupOf("b", 0, 0.6)}, []trajectory.Group{groupOf("b", 0.5, 1)})
+	if len(m.held) != 1 || m.held[0].Scenario != "b" || m.held[0].Reward != 1 || m.held[0].Value != 0.3 {
+		t.Errorf("%+v", m.held)
+	}
+	own := m.held[0].Rows
+	better := groupOf("b", 1, 1.5)
+	better.Trajectories[0].Turns[0].CompletionIDs[0] = 77
+	m.took([]trajectory.Group{groupOf("b", 0, 0)}, []trajectory.Group{{ScenarioID: "b", Trajectories: better.Trajectories[:1]}})
+	if !reflect.DeepEqual(m.held[0].Rows, own) || m.held[0].Value != 0 {
+		t.Errorf("one as good takes its place: %+v", m.held)
+	}
+	m.took([]trajectory.Group{groupOf("b", 0, 0)}, []trajectory.Group{better})
+	if m.held[0].Reward != 1.5 {
+		t.Errorf("a better one does not: %+v", m.held)
+	}
+
+	list := scenarios(6)
+	list[3].User = &scenario.User{}
+	g := forcingCalls()
+	g.Explorations.Tools = func(s *scenario.Scenario) []string { return []string{"x"}[:len("e")-strings.Count(s.ID, "e")] }
+	spoilt := groupOf("b", 0, 0)
+	for _, e := range spoilt.Trajectories {
+		e.Outcome = trajectory.EnvironmentError
+	}
+	log := newLog(t)
+	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
+	of := Rollouts{Stage: "grpo", Step: 2, GroupSize: 2, Runner: r, Scorer: scoreTrajectory(func(*trajectory.Trajectory) float64 { return 0 }), Log: log, Progress: silent, Others: [][]scenario.Scenario{list[:1]}, Keep: func(trajectory.Group) bool { return false }}
+	explored, err := g.explored(t.Context(), of, []trajectory.Group{groupOf("a", 0, 1), spoilt, groupOf("c", 0, 0), groupOf("d", 0, 0), groupOf("e", 0, 0), groupOf("f", 0, 0)}, list)
+	var ids []string
+	for _, e := range explored {
+		ids = append(ids, e.ScenarioID)
+	}
+	if err != nil || !slices.Equal(ids, []string{"c", "f"}) || r.episodes != 4 {
+		t.Errorf("%v, %d episodes, %v", ids, r.episodes, err)
 	}
 }

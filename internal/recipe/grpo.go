@@ -277,10 +277,15 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 		metrics["recoveries"], metrics["recoveries/reward"] = float64(len(now.recovered)), m["reward"]
 	}
 	if g.Explorations.On() {
-		metrics["explorations"], metrics["explorations/passed"] = float64(len(now.explored)), 0
+		metrics["explorations"], metrics["explorations/passed"], metrics["explorations/lost"] = float64(len(now.explored)), 0, 0
 		for _, group := range now.explored {
 			passed, _ := g.Pools.passed(group)
 			metrics["explorations/passed"] += passed
+			for _, t := range group.Trajectories {
+				if !t.Outcome.Trainable() {
+					metrics["explorations/lost"]++
+				}
+			}
 		}
 	}
 }

@@ -70,8 +70,8 @@ func (m *memory) took(groups, explored []trajectory.Group) {
 		at := slices.IndexFunc(m.held, func(s success) bool { return s.Scenario == g.ScenarioID })
 		best := m.best(g)
 		for _, e := range explored {
-			if e.ScenarioID == g.ScenarioID { // then none of the group passed
-				best = m.best(e)
+			if x := m.best(e); e.ScenarioID == g.ScenarioID && x != nil && (at < 0 || x.Reward > m.held[at].Reward) { // then none of the group passed
+				best = x
 			}
 		}
 		if best != nil {

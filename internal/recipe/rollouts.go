@@ -142,7 +142,7 @@ func (r Rollouts) kept(scenarios []scenario.Scenario) (map[place]Kept, error) {
 	}
 	all, err := r.Log.Trajectories(r.Stage, r.Step)
 	for _, k := range all {
-		if known, ok := hash[k.ScenarioID]; ok && k.Scenario == known && k.Outcome.Trainable() && k.Rollout >= r.First && k.Rollout < r.First+r.GroupSize { // not of a scenario that was edited since
+		if known, ok := hash[k.ScenarioID]; ok && k.Scenario == known && k.Outcome.Trainable() && k.Rollout < r.First+r.GroupSize { // not of a scenario that was edited since
 			kept[place{k.ScenarioID, k.Rollout}] = k
 		}
 	}

@@ -16,14 +16,17 @@ import (
 )
 
 // heldTo is the constraint of a call of a tool, and knows behind which prompt.
-type heldTo struct{ tool, prompt string }
+type heldTo struct {
+	tool, prompt string
+	thinks       bool
+}
 
 func (heldTo) Narrow([]int32, *policy.IDSet) {}
 
 type callsOf struct{}
 
-func (callsOf) Call(tool chat.Tool, prompt []int32) (policy.Constraint, error) {
-	return heldTo{tool.Name + " " + tool.Description, policytest.Text(prompt)}, nil
+func (callsOf) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constraint, error) {
+	return heldTo{tool.Name + " " + tool.Description, policytest.Text(prompt), thinks}, nil
 }
 
 // A turn is held to a call of its tool, as the tool is now and behind that turn's prompt, and no other is; the record says so. The turns before it are
@@ -34,7 +37,7 @@ func TestATurnIsForced(t *testing.T) {
 	run := func(forced rollout.Forced, calls rollout.Calls) (e *trajectory.Trajectory, held []bool, sent int) {
 		sampler := &policytest.Sampler{Reply: func(prompt string, r policy.Request) (string, error) {
 			c, ok := r.Constraint.(heldTo)
-			if held = append(held, ok); ok && (c.tool != "add Adds." || c.prompt != prompt) {
+			if held = append(held, ok); ok && (c.tool != "add Adds." || c.prompt != prompt || c.thinks != forced.Thinks) {
 				t.Errorf("held to %+v behind %q", c, prompt)
 			}
 			if ok || strings.Count(prompt, "result of") < 2 {
@@ -60,6 +63,8 @@ func TestATurnIsForced(t *testing.T) {
 	for i := range behind[:2] {
 		behind[i].SamplerLogprobs = slices.Repeat([]float32{-float32(i) - 3}, len(behind[i].CompletionIDs)) // no other's
 	}
+	elsewhere := slices.Clone(behind) // whose second turn stood behind something else
+	elsewhere[1].BridgeIDs = append(slices.Clone(elsewhere[1].BridgeIDs), 65)
 	for name, x := range map[string]struct {
 		forced rollout.Forced
 		held   []bool // of the turns that are sampled
@@ -67,6 +72,7 @@ func TestATurnIsForced(t *testing.T) {
 	}{
 		"the first":          {rollout.Forced{Tool: "add"}, []bool{true, false, false}, 2},
 		"the second":         {rollout.Forced{Behind: behind[:1], Tool: "add"}, []bool{true, false}, 2},
+		"behind a thought":   {rollout.Forced{Tool: "add", Thinks: true}, []bool{true, false, false}, 2},
 		"in place of an end": {rollout.Forced{Behind: behind[:2], Tool: "add"}, []bool{true, false}, 3},
 		"none":               {rollout.Forced{}, []bool{false, false, false}, 2},
 		"a tool that is not": {rollout.Forced{Behind: behind[:1], Tool: "sub"}, []bool{false, false}, 2},
@@ -85,6 +91,10 @@ func TestATurnIsForced(t *testing.T) {
 				t.Errorf("%s: turn %d is not the other episode's", name, i)
 			}
 		}
+	}
+	e, held, _ := run(rollout.Forced{Behind: elsewhere[:2], Tool: "add"}, callsOf{}) // from there on nothing is taken over
+	if e.Outcome != trajectory.OK || !slices.Equal(held, []bool{false, true, false}) || e.Turns[0].SamplerLogprobs[0] != -3 || e.Turns[1].SamplerLogprobs[0] == -4 {
+		t.Errorf("%s, held %v", e.Outcome, held)
 	}
 	if e, _, _ := run(rollout.Forced{Behind: behind[:1], Tool: "add"}, nil); e.Outcome != trajectory.InfrastructureError || !strings.Contains(e.Error, "add is to be forced") {
 		t.Errorf("%s, %s", e.Outcome, e.Error)

@@ -32,7 +32,8 @@ type Renderer interface {
 
 // Calls holds completions to one call of a tool. internal/text/form implements it.
 type Calls interface {
-	Call(tool chat.Tool, prompt []int32) (policy.Constraint, error)
+	// thinks says that the completion may reason first.
+	Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constraint, error)
 }
 
 // Sampled is the policy of a model whose tokens we draw: a sampler behind a renderer.
@@ -54,6 +55,7 @@ type sampled struct {
 	ids   []int32 // all so far, prompt and completions
 	said  int     // which message was the last completion
 	last  []int32 // its ids
+	apart bool    // it was prompted by something else than the episode behind which a call is forced
 }
 
 // Say implements Speaker.
@@ -66,7 +68,9 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 		s.ids = nil
 	}
 	s.ids = append(s.ids, bridge...)
-	if said := s.a.Forced.Behind; s.turn < len(said) {
+	said := s.a.Forced.Behind
+	s.apart = s.apart || s.turn < len(said) && !slices.Equal(bridge, said[s.turn].BridgeIDs)
+	if s.turn < len(said) && !s.apart {
 		c := said[s.turn]
 		return s.reply(bridge, rewrite, len(messages), policy.Completion{IDs: c.CompletionIDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion}, c.Forced), nil
 	}
@@ -122,7 +126,7 @@ func (s *sampled) held(tools []chat.Tool) (policy.Constraint, error) {
 	if s.Calls == nil {
 		return nil, fmt.Errorf("a call of %s is to be forced, and this policy cannot be held to calls", f.Tool)
 	}
-	return s.Calls.Call(tools[i], s.ids)
+	return s.Calls.Call(tools[i], s.ids, f.Thinks)
 }
 
 // next is what the prompt of this turn adds to the ids so far.

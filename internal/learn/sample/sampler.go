@@ -58,7 +58,7 @@ type Sampler struct {
 	prefillOne, prefillBulk            wide            // wanted once prompts are long enough; see advance
 	prefillFew                         wide            // where few prompts wait; see apart
 	copier                             *engine.Program // nil where no beginning is copied
-	making                             sync.Mutex      // held while a program is compiled that not all requests need: in their senders' goroutines, and beside
+	making                             sync.Mutex      // held while a program is compiled that not all requests need: in their senders' goroutines
 	beside                             sync.WaitGroup  // what is compiled beside the sampler's goroutine
 	masks                              *masks
 	newDecoder                         func() Decoder

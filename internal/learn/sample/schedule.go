@@ -326,11 +326,7 @@ func (s *Sampler) larger(w *wide, r, c, decoding int) *engine.Program {
 		if decoding == 0 {
 			compile()
 		} else {
-			s.beside.Go(func() {
-				s.making.Lock()
-				defer s.making.Unlock()
-				compile()
-			})
+			s.beside.Go(compile) // without making, for which requests wait whose program is there
 		}
 	}
 	select {

@@ -45,10 +45,11 @@ func Opens(r render.Renderer) func(prompt []int32) string {
 
 // Calls holds completions to one call of a tool. It is safe for use from many goroutines.
 type Calls struct {
-	words *grammar.Vocabulary
-	frame grammar.Frame
-	opens func(prompt []int32) string
-	stops []int32
+	words  *grammar.Vocabulary
+	frame  grammar.Frame
+	opens  func(prompt []int32) string
+	closes string // what ends reasoning
+	stops  []int32
 
 	mu       sync.Mutex
 	grammars map[string]*grammar.Grammar // by tool and schema
@@ -57,11 +58,16 @@ type Calls struct {
 // NewCalls returns what holds a model of words under a renderer to calls. It is false where its form of calls cannot be held to a schema.
 func NewCalls(words *grammar.Vocabulary, r render.Renderer) (*Calls, bool) {
 	frame, ok := Frame(r)
-	return &Calls{words: words, frame: grammar.Frame(frame), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}, ok
+	c := &Calls{words: words, frame: grammar.Frame(frame), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
+	if v, ok := r.(*render.Vendor); ok {
+		c.closes = v.Closes()
+	}
+	return c, ok
 }
 
-// Call is what holds the completion behind a prompt to one call of a tool, with arguments of its schema. Its error says what of the schema is wrong.
-func (c *Calls) Call(tool chat.Tool, prompt []int32) (policy.Constraint, error) {
+// Call is what holds the completion behind a prompt to one call of a tool, with arguments of its schema. It is free before the end of its reasoning,
+// where the prompt has begun that, or where the model thinks by itself. The error says what of the schema is wrong.
+func (c *Calls) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constraint, error) {
 	g, err := c.of(tool)
 	if err != nil {
 		return nil, err
@@ -69,6 +75,9 @@ func (c *Calls) Call(tool chat.Tool, prompt []int32) (policy.Constraint, error) 
 	after := ""
 	if c.opens != nil {
 		after = c.opens(prompt)
+	}
+	if after == "" && thinks {
+		after = c.closes
 	}
 	return g.NewMatcher(c.stops, after), nil
 }

@@ -62,7 +62,7 @@ func TestACompletionIsOneCall(t *testing.T) {
 		{Name: "now", InputSchema: object(`{"type": "boolean"}`)}}
 	rapid.Check(t, func(t *rapid.T) {
 		tool := rapid.SampledFrom(tools).Draw(t, "tool")
-		c, err := calls.Call(tool, nil)
+		c, err := calls.Call(tool, nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,27 @@ func TestACompletionIsOneCall(t *testing.T) {
 			t.Fatalf("%s: %v", m.ToolCalls[0].Arguments, why)
 		}
 	})
-	if _, err := calls.Call(chat.Tool{Name: "none", InputSchema: json.RawMessage(`{"type": "object", "required": ["x"], "properties": {"x": false}}`)}, nil); err == nil {
+	calls.closes = "</think>" // a model that reasons is held from the end of that on
+	end := tok.Encode("</think>")
+	begins := func(thinks bool, said []int32) (n int, call bool) {
+		c, err := calls.Call(tools[0], nil, thinks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed := policy.NewIDSet(size)
+		for i := range len(said) + 1 {
+			allowed.Fill()
+			c.Narrow(said[:i], allowed)
+		}
+		return allowed.Len(), allowed.Has(tok.Encode("<")[0])
+	}
+	held, call := begins(false, nil)
+	free, _ := begins(true, nil)
+	behind, then := begins(true, end)
+	if !call || !then || held > 100 || behind > 100 || free < size/2 {
+		t.Errorf("%d tokens may begin a call, %d a thought, and %d follow one", held, free, behind)
+	}
+	if _, err := calls.Call(chat.Tool{Name: "none", InputSchema: json.RawMessage(`{"type": "object", "required": ["x"], "properties": {"x": false}}`)}, nil, false); err == nil {
 		t.Error("a schema that nothing fits is held to")
 	}
 }

@@ -230,6 +230,9 @@ func begins(text, tag string) int {
 	return 0
 }
 
+// Closes returns the tag that ends the model's reasoning, and "" where it has none.
+func (v *Vendor) Closes() string { return v.reasoning.close }
+
 // Opens returns the tag that ends the reasoning where a prompt has begun it, and "" where it has not.
 func (v *Vendor) Opens(prompt []int32) string {
 	if _, opened, closed := v.reasoning.opening(v.tok.Decode(prompt[max(0, len(prompt)-openingTail):])); opened && !closed {
