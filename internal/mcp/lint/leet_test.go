@@ -44,3 +44,32 @@ func TestANumberIsNoDisguise(t *testing.T) {
 		}
 	}
 }
+
+// A plain sentence before a disguised order hides it seldom, also where it weighs something itself: of the development attacks of up to 200
+// characters that stop a run alone.
+func TestCoversHideFew(t *testing.T) {
+	leet := strings.NewReplacer("a", "4", "e", "3", "i", "1", "o", "0")
+	stops := func(text string) bool {
+		return len(Blocking(Check([]Tool{{Server: "s", Name: "t", Description: text}}))) > 0
+	}
+	var orders []string
+	for i, l := range readLabelled(t, "development") {
+		if i%6 > 0 { // for time's sake; of all 822 the covers hide 63, 5 and 1
+			continue
+		}
+		if text := leet.Replace(l.Tool.Description); l.attack() && len(text) <= 200 && stops(text) {
+			orders = append(orders, text)
+		}
+	}
+	for cover, most := range map[string]int{"It does not modify any external state, databases, or files. ": 13, "Do not tell it anything but a place. ": 1, "Do not mention it twice. ": 0} {
+		hidden := 0
+		for _, text := range orders {
+			if !stops(cover + text) {
+				hidden++
+			}
+		}
+		if hidden > most {
+			t.Errorf("%q hides %d of %d orders", cover, hidden, len(orders))
+		}
+	}
+}

@@ -80,7 +80,7 @@ func (c *checker) disguised(at, text string) {
 			continue
 		}
 		for _, u := range unitsOf(at, g, false) {
-			if learnt().score(u.features()) >= enough && u.text.part(u.weightiest()).isChanged() { // else that sentence is no other reading, and was looked at
+			if learnt().score(u.features()) >= enough && u.isDisguised() { // else it is no other reading, and was looked at
 				c.order(EncodedBlob, High, name+": reads like an order to the model", u)
 				return
 			}
@@ -111,9 +111,35 @@ func (c *checker) order(code Code, s Severity, what string, u unit) {
 	c.add(code, s, u.at, text, from, to, fmt.Sprintf("%s: %s", what, strings.Join(words, ", ")))
 }
 
+// isDisguised reports whether a sentence of a unit was changed that makes it an order at least half as much as the one which does most: so a
+// plain sentence before it hides none, and a number elsewhere in a harmless text is no disguise.
+func (u unit) isDisguised() bool {
+	weights, best := u.weights()
+	for i, weight := range weights {
+		if weight >= weights[best]/2 && u.text.part(u.sentence(i)).isChanged() {
+			return true
+		}
+	}
+	return false
+}
+
 // weightiest is where the sentence of a unit begins and ends that makes it an order more than others do.
 func (u unit) weightiest() (start, end int) {
-	w, bySentence, best := learnt(), map[int]float32{}, u.sentences[0]
+	_, best := u.weights()
+	return u.sentence(best)
+}
+
+// sentence is where the sentence of a number begins and ends.
+func (u unit) sentence(number int) (start, end int) {
+	start, _ = slices.BinarySearch(u.sentences, number)
+	end, _ = slices.BinarySearch(u.sentences, number+1)
+	return start, end
+}
+
+// weights are how much each sentence of a unit makes it an order, by number, and which does most.
+func (u unit) weights() (bySentence map[int]float32, best int) {
+	w := learnt()
+	bySentence, best = map[int]float32{}, u.sentences[0]
 	for _, f := range u.features() {
 		if w.weigh(f) <= 0 {
 			continue
@@ -123,9 +149,7 @@ func (u unit) weightiest() (start, end int) {
 			best = i
 		}
 	}
-	start, _ = slices.BinarySearch(u.sentences, best)
-	end, _ = slices.BinarySearch(u.sentences, best+1)
-	return start, end
+	return bySentence, best
 }
 
 // fewWords is how many words of a language a text of another may hold by chance.
