@@ -198,7 +198,7 @@ func Load(folder string) (c Calibration, err error) {
 		return c, err
 	}
 	path := filepath.Join(folder, File)
-	next := "hone eval --model " + folder + " --split validation --calibrate 0.9 makes it"
+	next := "hone eval --model " + folder + " --dataset SCENARIOS --split validation --calibrate 0.95 makes it"
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, &fault.Error{Code: fault.CodeUsage, What: "the adapter is not calibrated for initial calls", Where: folder, Why: "it has no " + File, Next: next}
