@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,27 +98,7 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"reward":1,"value":0.05`) { // better than the mean of the scenario's own group
 		t.Errorf("%s, %v", text, err)
 	}
-	for n := range 10 {
-		log, asked := newLog(t), 0
-		ctx, cancel := context.WithCancel(t.Context())
-		_, first, err := run(ctx, log, func(step, _ int) {
-			if step == 3 {
-				if asked == n {
-					cancel()
-				}
-				asked++
-			}
-		})
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("stopped before episode %d with %v", n, err)
-		}
-		kept := len(log.Kept)
-		again, second, err := run(t.Context(), log, nil)
-		if err != nil || kept+second != episodes || first < kept || !slices.Equal(again.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
-			t.Errorf("stopped before episode %d: %v: another run", n, err)
-		}
-		cancel()
-	}
+	goesOn(t, run, want, wantLog, episodes)
 }
 
 // Tools that the group called at the turn come last, each turn of its best episode is drawn, and what is drawn follows from seed, step and scenario.

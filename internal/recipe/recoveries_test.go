@@ -52,7 +52,13 @@ func TestRecoveriesAreLearntFrom(t *testing.T) {
 	if kept != 7*2*2 {
 		t.Errorf("%d episodes of recoveries are kept", kept)
 	}
-	for n := range 10 { // before each episode of a step, the recoveries' among them
+	goesOn(t, run, want, wantLog, all)
+}
+
+// goesOn stops a run before each of ten episodes of step 3, and asks that it goes on to the same, with no episode run twice.
+func goesOn(t *testing.T, run func(ctx context.Context, log *memoryLog, before func(step, episode int)) (*watched, int, error), want *watched, wantLog *memoryLog, all int) {
+	t.Helper()
+	for n := range 10 {
 		log, asked := newLog(t), 0
 		ctx, cancel := context.WithCancel(t.Context())
 		_, first, err := run(ctx, log, func(step, _ int) {
