@@ -112,6 +112,7 @@ func has(folder, file string) bool {
 func notHere(name string, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		f.What = fmt.Sprintf("no file or folder %s is here; as a model of the Hub: %s", name, f.What)
+		f.Next = "if a folder was meant, look at its path; else " + f.Next
 	}
 	return err
 }

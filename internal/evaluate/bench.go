@@ -129,16 +129,14 @@ func (b *bench) remote(s job.System) (stand, error) {
 	r := s.Endpoint
 	client := b.paid[s.Name]
 	if client == nil {
-		key, ok := b.LookupEnv(r.KeyEnv)
-		if r.KeyEnv != "" && (!ok || key == "") {
-			return stand{}, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the endpoint", Where: r.URL, Why: "the variable " + r.KeyEnv + " is not set or empty",
-				Next: "set it, or set key_env of the provider to another"}
+		key, err := b.KeyIn(r.KeyEnv, "the endpoint", r.URL, "set key_env of the provider to another")
+		if err != nil {
+			return stand{}, err
 		}
 		o := llm.Options{BaseURL: r.URL, API: r.API, Key: llm.Secret(key), TokenBudget: b.Kept.Evaluation.TokenBudget}
 		if b.Path != "" {
 			o.CacheDir = filepath.Join(b.Path, "cache")
 		}
-		var err error
 		if client, err = llm.New(o); err != nil {
 			return stand{}, err
 		}

@@ -43,6 +43,19 @@ type Host struct {
 	Still *Still // tells of what goes on in silence; nil: nothing does
 }
 
+// KeyIn is the key that an environment variable holds; "" is none. Its error says what it is for, where that is given, and what else could be done.
+func (h *Host) KeyIn(variable, of, where, or string) (string, error) {
+	if variable == "" {
+		return "", nil
+	}
+	key, _ := h.LookupEnv(variable)
+	if key == "" {
+		return "", &fault.Error{Code: fault.CodeUsage, What: "there is no key for " + of, Where: where, Why: "the variable " + variable + " is not set or empty",
+			Next: "export " + variable + "=KEY, or " + or}
+	}
+	return key, nil
+}
+
 // Opens tells h.Opening.
 func (h *Host) Opens(options any) {
 	if h.Opening != nil {

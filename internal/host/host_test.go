@@ -42,6 +42,21 @@ func TestStore(t *testing.T) {
 	}
 }
 
+func TestKeyIn(t *testing.T) {
+	h := &Host{LookupEnv: variables(map[string]string{"SET": "k", "EMPTY": ""})}
+	for variable, want := range map[string]string{"": "", "SET": "k"} {
+		if key, err := h.KeyIn(variable, "it", "there", "leave it"); key != want || err != nil {
+			t.Errorf("%s: %q, %v", variable, key, err)
+		}
+	}
+	for _, variable := range []string{"EMPTY", "GONE"} {
+		_, err := h.KeyIn(variable, "it", "there", "leave it")
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Where != "there" || f.Next != "export "+variable+"=KEY, or leave it" {
+			t.Errorf("%s: %v", variable, err)
+		}
+	}
+}
+
 // Without a terminal the command line is the consent, and it is said what is done.
 func TestConfirm(t *testing.T) {
 	var said bytes.Buffer

@@ -76,8 +76,8 @@ func (s *Still) end(d *doing) {
 
 // watch tells of what goes on until nothing does.
 func (s *Still) watch(h *Host, stop <-chan struct{}) {
-	for {
-		wait := longSilence - h.Talk.Silent()
+	for began := time.Now(); ; {
+		wait := longSilence - min(h.Talk.Silent(), time.Since(began)) // what was silent before did nothing
 		if wait <= 0 {
 			s.say(h)
 			wait = longSilence

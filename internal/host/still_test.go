@@ -32,7 +32,9 @@ func TestSilenceIsBroken(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		whole()
 		time.Sleep(time.Hour)
-		h.Working("at work on eval")()
+		ended := h.Working("at work on eval")
+		time.Sleep(time.Second)
+		ended()
 		h.Quiet = true
 		defer h.Working("at work in silence")()
 		time.Sleep(time.Hour)

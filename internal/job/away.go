@@ -39,12 +39,9 @@ func (l *Episodes) OpenSampler(ctx context.Context, h *host.Host, c config.Confi
 	if s.URL == "" {
 		return nil
 	}
-	key := ""
-	if s.KeyEnv != "" {
-		if key, _ = h.LookupEnv(s.KeyEnv); key == "" {
-			return &fault.Error{Code: fault.CodeUsage, What: "there is no key for the sampler", Where: s.URL, Why: "the variable " + s.KeyEnv + " is not set or empty",
-				Next: "set it, or set sampler.key_env to another"}
-		}
+	key, err := h.KeyIn(s.KeyEnv, "the sampler", s.URL, "set sampler.key_env to another")
+	if err != nil {
+		return err
 	}
 	o := remote.Options{URL: s.URL, API: s.API, Model: s.Model, Key: secret.Text(key), Slots: s.Slots, Temperature: c.Rollout.Temperature,
 		Retries: s.Retries, Timeout: s.Timeout, Gone: gone}

@@ -164,12 +164,9 @@ func (x *Judging) open(h *host.Host, c config.Config, key, name string) (judge.M
 			Why:  "it is neither base, nor an adapter's folder, nor a model of a provider: " + strings.Join(slices.Sorted(maps.Keys(c.AllProviders())), ", "),
 			Next: "name PROVIDER/MODEL, http://HOST/v1/MODEL, base, or a folder with " + adapter.ConfigFile}
 	}
-	secret := ""
-	if e.KeyEnv != "" {
-		if secret, _ = h.LookupEnv(e.KeyEnv); secret == "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the judge's endpoint", Where: e.URL, Why: "the variable " + e.KeyEnv + " is not set or empty",
-				Next: "set it, or set key_env of the provider to another"}
-		}
+	secret, err := h.KeyIn(e.KeyEnv, "the judge's endpoint", e.URL, "set key_env of the provider to another")
+	if err != nil {
+		return nil, err
 	}
 	store, err := h.Store()
 	if err != nil {

@@ -165,7 +165,11 @@ func (p *Proxy) answering(path string, answer func(context.Context, *Exchange) e
 			return
 		}
 		err := answer(r.Context(), x)
-		gone := r.Context().Err() != nil || errors.Is(err, errGone)
+		cut := serve.CutOff(r.Context())
+		if err != nil && cut != nil {
+			err = cut
+		}
+		gone := r.Context().Err() != nil && cut == nil || errors.Is(err, errGone)
 		if err != nil && !gone {
 			x.fail(err)
 		}

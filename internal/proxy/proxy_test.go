@@ -388,6 +388,59 @@ func TestTurnsAwayAndDrains(t *testing.T) {
 	}
 }
 
+// What is under way behind the time that the end gives is told so: as an answer where none has begun, else in its stream.
+func TestCutsOff(t *testing.T) {
+	for want, begins := range map[string]bool{"503 {\"error\":{": false, "200 data: {": true} {
+		begun := make(chan struct{})
+		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if begins {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, calls+"\n\n")
+				_ = http.NewResponseController(w).Flush()
+			}
+			close(begun)
+			_, _ = io.Copy(io.Discard, r.Body) // only behind the body is it seen that a client hangs up
+			<-r.Context().Done()
+		}))
+		transport := &http.Transport{}
+		p, err := New(Options{Upstream: Upstream{URL: up.URL, Transport: transport}, Grace: time.Nanosecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		t.Cleanup(stop)
+		ended := make(chan error, 1)
+		go func() { ended <- p.Serve(ctx, l) }()
+		if !begins {
+			go func() {
+				<-begun
+				stop()
+			}()
+		}
+		r, err := http.Post("http://"+l.Addr().String()+"/v1/chat/completions", "application/json", strings.NewReader(strings.Replace(asked, "{", fmt.Sprintf(`{"stream":%t,`, begins), 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begins { // the client is told that it began
+			stop()
+		}
+		text, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		if told := fmt.Sprintf("%d %s", r.StatusCode, text); !strings.HasPrefix(told, want) || !strings.Contains(told, `"code":"shutting_down"`) || strings.Contains(told, "[DONE]") {
+			t.Errorf("begun %t: %s", begins, told)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		transport.CloseIdleConnections()
+		up.Close()
+	}
+}
+
 func TestRefusesBodies(t *testing.T) {
 	p := start(t, func(w http.ResponseWriter, _ *http.Request, _ []byte) { t.Error("it was sent on") }, nil)
 	for body, status := range map[string]int{"": 400, "[]": 400, "{": 400, "null": 400, `{"stream":"yes"}`: 400, `{"a":` + strings.Repeat("[", 20000): 400, `{"a":"` + strings.Repeat("a", maxBody) + `"}`: 413} {

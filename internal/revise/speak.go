@@ -135,10 +135,9 @@ func (m *models) speaker(ctx context.Context, s job.System) (*speaker, error) {
 	if err := c.SettleLengths(true, 0); err != nil { // an endpoint may think, whatever this machine is
 		return nil, err
 	}
-	key, ok := m.LookupEnv(r.KeyEnv)
-	if r.KeyEnv != "" && (!ok || key == "") {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the endpoint", Where: r.URL, Why: "the variable " + r.KeyEnv + " is not set or empty",
-			Next: "set it, or set key_env of the provider to another"}
+	key, err := m.KeyIn(r.KeyEnv, "the endpoint", r.URL, "set key_env of the provider to another")
+	if err != nil {
+		return nil, err
 	}
 	store, err := m.Store()
 	if err != nil {

@@ -225,10 +225,26 @@ func TestAgentLimits(t *testing.T) {
 			t.Error("the session of a task that took too long is open")
 		}
 	})
-	for body, want := range map[string]string{`,"tools":[{"type":"function","function":{"name":"mine"}}]}`: `"param":"tools"`, `,"n":2}`: `"param":"n"`} {
+	for body, want := range map[string]string{`,"tool_choice":{"type":"function","function":{"name":"gone"}}}`: "is not among the tools", `,"tools":[{"type":"function","function":{"name":"mine"}}]}`: `"param":"tools"`, `,"n":2}`: `"param":"n"`} {
 		server, _, _ := agency(t, nil, "x")
 		if w := through(server.Handler(), "/v1/chat/completions", hi+body); w.Code != 400 || !strings.Contains(w.text(), want) {
 			t.Errorf("%s: %d %s", body, w.Code, w.text())
+		}
+	}
+}
+
+// A call that a client requires of an agent is one of the agent's tools, and the task's first turn is held to it.
+func TestAgentMustCall(t *testing.T) {
+	frame := func(o *Options) { shaped(o); o.Agent.List[0].InputSchema = json.RawMessage(`{"const":{}}`) }
+	for choice, want := range map[string][]bool{`"required"`: {true, false}, `{"type":"function","function":{"name":"look"}}`: {true, false}, `"auto"`: {false, false}} {
+		server, s, _ := agency(t, frame, "CALL look {}", "Done.")
+		w := through(server.Handler(), "/v1/chat/completions", hi+`,"tool_choice":`+choice+"}")
+		var held []bool
+		for _, r := range s.asked {
+			held = append(held, r.Constraint != nil)
+		}
+		if w.Code != 200 || !slices.Equal(held, want) {
+			t.Errorf("%s: status %d, held %v: %s", choice, w.Code, held, w.text())
 		}
 	}
 }

@@ -167,15 +167,21 @@ func localOrigin(origin string) bool {
 // hold connections for long.
 const readTimeout = 30 * time.Second
 
+// lastWords is how long requests that are cut off have to tell their clients why.
+const lastWords = time.Second
+
 // Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Grace, and
-// cuts off the rest. It closes the listener. An orderly end is no error.
+// cuts off the rest, whose clients are told. It closes the listener. An orderly end is no error.
 func (f Front) Serve(ctx context.Context, l net.Listener, handler http.Handler) error {
 	if len(f.Keys) == 0 && !loopback(l.Addr().String()) {
 		return errors.Join(l.Close(), &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: l.Addr().String(),
 			Why: "the address can be reached from other machines", Next: "set a key, or listen on 127.0.0.1"})
 	}
+	base, cut := context.WithCancelCause(context.Background())
+	defer cut(nil)
 	h := &http.Server{
 		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       readTimeout,
 		IdleTimeout:       2 * time.Minute,
@@ -192,17 +198,39 @@ func (f Front) Serve(ctx context.Context, l net.Listener, handler http.Handler) 
 	if f.Drain != nil {
 		f.Drain()
 	}
-	grace, cancel := context.WithTimeout(context.Background(), f.Grace)
-	defer cancel()
-	err := h.Shutdown(grace)
+	err := shutDown(h, f.Grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = h.Close() // cancels the requests' contexts, and so their sampling
+		f.Logger.Warn("requests that are still under way are cut off", "after", f.Grace)
+		cut(errCutOff) // ends their sampling
+		err = shutDown(h, lastWords)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = h.Close()
 	}
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
 	return err
 }
+
+func shutDown(h *http.Server, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	return h.Shutdown(ctx)
+}
+
+var errCutOff = &apiError{http.StatusServiceUnavailable, "server_error", "", "shutting_down", "the server has shut down before the answer was whole"}
+
+// CutOff is what a client is told whose request was cut off by the server's end; nil where a request's context is not over, or its client is gone.
+func CutOff(ctx context.Context) *Refusal {
+	if ctx.Err() != nil && context.Cause(ctx) == error(errCutOff) {
+		return errCutOff
+	}
+	return nil
+}
+
+// isGone reports whether a request's client has hung up.
+func isGone(ctx context.Context) bool { return ctx.Err() != nil && CutOff(ctx) == nil }
 
 // Refusal is why a request is refused, in the words of OpenAI's errors. Refuse answers with it.
 type Refusal = apiError

@@ -134,10 +134,7 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q, refused := d.read(w, r)
 		if refused == nil {
-			refused = q.check()
-		}
-		if refused == nil && s.o.Agent != nil {
-			refused = s.o.Agent.task(q, r.Header)
+			refused = q.check(s.o.Agent, r.Header)
 		}
 		if refused != nil {
 			s.count(refused)
@@ -152,9 +149,9 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 		}
 		defer s.models.leave(x.model)
 		err := s.generate(r.Context(), w, x, d)
-		s.measure(x, err, r.Context().Err() != nil)
-		if err != nil && r.Context().Err() == nil { // else nobody is there to be told
-			refused = s.refusal(x, err)
+		s.measure(x, err, isGone(r.Context()))
+		if err != nil && !isGone(r.Context()) { // else nobody is there to be told
+			refused = s.refusal(r.Context(), x, err)
 			refuseAs(w, refused, d.failure(refused))
 		}
 		numPrompt, numCompletion := x.counts()
@@ -164,7 +161,10 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 }
 
 // refusal is what the client is told of an error; what is the server's own fault is in the log.
-func (s *Server) refusal(x *exchange, err error) *apiError {
+func (s *Server) refusal(ctx context.Context, x *exchange, err error) *apiError {
+	if refused := CutOff(ctx); refused != nil {
+		return refused
+	}
 	refused := asRefusal(err)
 	if refused.Status >= 500 {
 		s.o.Logger.Error("a completion failed", "id", x.id, "model", x.model.ID, "error", err)

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 
@@ -64,8 +65,8 @@ const developer = "developer"
 // maxStops is OpenAI's bound.
 const maxStops = 4
 
-// check refuses what no model can be asked.
-func (q *request) check() *apiError {
+// check refuses what no model can be asked. A server that is an agent, which else is nil, gives it its tools.
+func (q *request) check(agent *Agent, header http.Header) *apiError {
 	if q.n == 0 {
 		q.n = 1
 	}
@@ -74,6 +75,11 @@ func (q *request) check() *apiError {
 	}
 	if q.prompts == nil && q.raw == nil {
 		if refused := checkMessages(q.messages); refused != nil {
+			return refused
+		}
+	}
+	if agent != nil {
+		if refused := agent.task(q, header); refused != nil {
 			return refused
 		}
 	}

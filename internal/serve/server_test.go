@@ -585,18 +585,37 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 func TestShutdownCutsOffWhatTakesTooLong(t *testing.T) {
 	s := &sampler{gate: make(chan struct{}), started: make(chan struct{}, 1)}
 	url, stop, ended := open(t, s, time.Nanosecond)
-	failed := make(chan error)
+	told := make(chan string)
 	go func() {
-		res, err := http.Post(url, "application/json", strings.NewReader(hi+"}"))
-		if err == nil {
-			res.Body.Close()
-		}
-		failed <- err
+		status, body := send(t, "POST", url, hi+"}")
+		told <- fmt.Sprint(status, " ", body)
 	}()
 	<-s.started
 	stop()
-	if err := <-failed; err == nil {
-		t.Error("the request was answered although its sampling never ended")
+	if told := <-told; !strings.HasPrefix(told, "503 ") || !strings.Contains(told, "shutting_down") {
+		t.Errorf("its sampling never ended: %s", told)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A stream that is cut off says so in its last event: without one, half an answer would read as a whole one.
+func TestShutdownEndsStreams(t *testing.T) {
+	url, stop, ended := open(t, &sampler{says: "héllo", seen: make(chan struct{})}, time.Nanosecond)
+	res, err := http.Post(url, "application/json", strings.NewReader(hi+`,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	last := ""
+	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+		if last = cmp.Or(lines.Text(), last); strings.Contains(last, `"content":"h"`) {
+			stop()
+		}
+	}
+	if !strings.HasPrefix(last, `data: {"error":{`) || !strings.Contains(last, "shutting_down") {
+		t.Errorf("the stream ends with %s", last)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)

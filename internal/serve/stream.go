@@ -123,8 +123,8 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 	case err != nil && !e.open:
 		return err
 	case err != nil:
-		if ctx.Err() == nil {
-			t.fail(s.refusal(x, err))
+		if !isGone(ctx) {
+			t.fail(s.refusal(ctx, x, err))
 		}
 	default:
 		t.end()

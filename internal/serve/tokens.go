@@ -60,7 +60,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 
 // prompted are the ids that a conversation is sampled behind.
 func (m *served) prompted(r *http.Request, s *Server, q *request) ([]int32, *apiError) {
-	if refused := q.check(); refused != nil {
+	if refused := q.check(s.o.Agent, r.Header); refused != nil {
 		return nil, refused
 	}
 	if err := s.shorten(r.Context(), q.messages); err != nil {

@@ -92,10 +92,9 @@ func (a *askedModels) model(flag, given string) (*synth.Model, error) {
 }
 
 func (a *askedModels) endpoint(where string, r job.Remote) (*synth.Model, error) {
-	key, ok := a.h.LookupEnv(r.KeyEnv)
-	if r.KeyEnv != "" && (!ok || key == "") {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the endpoint", Where: where, Why: "the variable " + r.KeyEnv + " is not set or empty",
-			Next: "set it, or set key_env of the provider to another"}
+	key, err := a.h.KeyIn(r.KeyEnv, "the endpoint", where, "set key_env of the provider to another")
+	if err != nil {
+		return nil, err
 	}
 	o := llm.Options{BaseURL: r.URL, API: r.API, Key: llm.Secret(key), Budget: a.budget, CacheDir: a.cache}
 	if r.Price != nil {

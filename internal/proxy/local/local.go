@@ -99,11 +99,6 @@ func (o *Options) upstream(h *host.Host, c config.Config) (up proxy.Upstream, co
 			cost = m.Price.Of
 		}
 	}
-	if o.UpstreamKey != "" {
-		if up.Key, _ = h.LookupEnv(o.UpstreamKey); up.Key == "" {
-			return up, nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the upstream", Where: "--upstream-key-env " + o.UpstreamKey,
-				Why: "the variable is not set or empty", Next: "set it"}
-		}
-	}
-	return up, cost, nil
+	up.Key, err = h.KeyIn(o.UpstreamKey, "the upstream", up.URL, "name another with --upstream-key-env")
+	return up, cost, err
 }

@@ -52,10 +52,9 @@ func (o *Options) check(h *host.Host) ([]string, error) {
 // Keys are what the variables of a server's clients' keys hold.
 func Keys(h *host.Host, variables []string) (keys []string, err error) {
 	for _, name := range variables {
-		key, _ := h.LookupEnv(name)
-		if key == "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for clients to send", Where: "--key-env " + name,
-				Why: "the variable is not set or empty", Next: "set it, or leave out --key-env"}
+		key, err := h.KeyIn(name, "clients to send", "--key-env "+name, "leave out --key-env")
+		if err != nil {
+			return nil, err
 		}
 		keys = append(keys, key)
 	}
