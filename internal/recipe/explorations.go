@@ -24,7 +24,7 @@ type Explorations struct {
 }
 
 // On reports whether there are any.
-func (e Explorations) On() bool { return e.Most > 0 && e.Tools != nil }
+func (e Explorations) On() bool { return e.Most > 0 }
 
 // ExplorationStage is the stage that keeps the episodes of another's explorations.
 func ExplorationStage(stage string) string { return stage + "_explorations" }

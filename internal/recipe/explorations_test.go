@@ -25,6 +25,21 @@ func forcingCalls() GRPO {
 	return g
 }
 
+// What a stage is to do and is not given the parts for is an error, not left out.
+func TestPartsThatAreMissing(t *testing.T) {
+	for want, change := range map[string]func(*GRPO){
+		"which tools": func(g *GRPO) { g.Explorations.Tools = nil },
+		"from where":  func(g *GRPO) { g.Recoveries.Most = 1 },
+	} {
+		g, trainer := forcingCalls(), &watched{fakeTrainer: &fakeTrainer{}}
+		change(&g)
+		r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
+		if err := g.Run(t.Context(), scenarios(4), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err == nil || !strings.Contains(err.Error(), want) || r.episodes > 0 {
+			t.Errorf("%v, want %q; %d episodes", err, want, r.episodes)
+		}
+	}
+}
+
 type scoreTrajectory func(t *trajectory.Trajectory) float64
 
 func (f scoreTrajectory) Score(_ context.Context, _ *scenario.Scenario, g trajectory.Group) (scores []trajectory.Score, err error) {

@@ -137,6 +137,12 @@ type running struct {
 
 // begin puts the trainer where the stage goes on.
 func (r *running) begin(ctx context.Context) (err error) {
+	switch { // which would else be left out in silence
+	case r.Explorations.On() && r.Explorations.Tools == nil:
+		return errors.New("a stage that forces calls is not told of which tools")
+	case r.Recoveries.On() && r.Recoveries.Of == nil:
+		return errors.New("a stage that goes on behind failed calls is not told from where")
+	}
 	if r.Pools.On() {
 		r.pools = r.syllabus(r.scenarios, r.trainer)
 		r.trainer = r.pools

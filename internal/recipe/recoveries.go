@@ -17,7 +17,7 @@ type Recoveries struct {
 }
 
 // On reports whether there are any.
-func (r Recoveries) On() bool { return r.Most > 0 && r.Of != nil }
+func (r Recoveries) On() bool { return r.Most > 0 }
 
 // RecoveryStage is the stage that keeps the episodes of another's recoveries.
 func RecoveryStage(stage string) string { return stage + "_recoveries" }

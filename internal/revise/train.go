@@ -68,6 +68,8 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 		return &fault.Error{Code: fault.CodeUsage, What: "no data, or no output folder", Next: "name both with --data and --output-dir; hone sidecar make-data makes the first"}
 	case !slices.Contains([]string{MethodBoth, MethodSFT, MethodGRPO}, o.Method):
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown method %q", o.Method), Where: "--method", Next: "give both, sft or grpo"}
+	case o.Method != MethodSFT && c.GRPO.Recoveries > 0:
+		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to recover from", Where: "grpo.recoveries", Why: "a sidecar writes calls, and makes none", Next: "leave grpo.recoveries out"}
 	}
 	err := c.TakeSteps(o.Steps)
 	if err == nil {
