@@ -47,6 +47,7 @@ turns_progress|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level
 episodes|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred}
 recoveries|grpo|--grpo-rate 1.5e-4 --groups 12|grpo: {advantage: centred, recoveries: 4}
 hot_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
+explore_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
 rivals_own|rejection,continued|--sft-rate 2e-4|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
 TRIALS
 }
