@@ -17,8 +17,8 @@ import (
 )
 
 // Imitation is self-imitation (arXiv 1806.05635): a step learns from episodes of earlier steps that passed, too. A success that is seldom is
-// learnt from more than once, where it had its group's advantage in one step alone. With V(s) the mean reward of the newest group of a scenario
-// s, its success with reward R is drawn in proportion to max(R - V(s), 0), without replacement, and has in the step's loss the advantage
+// learnt from more than once, where it had its group's advantage in one step alone. Let V(s) be the mean reward of the newest group of a scenario
+// s. Its success with reward R is drawn in proportion to max(R - V(s), 0), without replacement, and has in the step's loss the advantage
 //
 //	weight max(R - V(s), 0)
 //

@@ -18,8 +18,8 @@ import (
 // error that the server or the schema gave, is the opening. Its calls that succeeded are made again before, in the new episode's own session. Gold calls
 // and checks are those that were not made or met by then.
 //
-// The paper has a model write the error; here the server itself did. There is none for scenarios with a user or with checks that look at the
-// world between turns or at what changed, since what came before cannot be told apart there; nor where a limit on calls is used up.
+// The paper has a model write the error; here the server itself did. There is none for scenarios with a user, or with checks that look at the
+// world between turns or at what changed: what came before cannot be told apart there. Nor is there one where a limit on calls is used up.
 func Of(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) (scenario.Scenario, bool) {
 	at := slices.IndexFunc(t.Turns, failed)
 	if at < 0 || !t.Outcome.Trainable() || s.User != nil {

@@ -11,10 +11,10 @@ import (
 //
 //	r_k = way_k - way_{k-1} + Progress (done_k - done_{k-1})    and of the last turn the rest too: reward - way_K
 //
-// way_k is what the terms on the way (call, tool, repeat, invalid, parse, and of others arguments, repair and the rules) give the episode up to turn k, and done_k the share of checks that
-// hold by then, of those that can be told before the end: that a call was made, and what was seen of the world after a turn (after_turn). Without
-// Progress they add up to the reward: way is a potential, which changes no optimal policy (A. Ng, D. Harada, S. Russell, "Policy invariance under
-// reward transformations", ICML 1999).
+// way_k is what the terms on the way give the episode up to turn k: call, tool, repeat, invalid, parse, and of others arguments, repair and the rules.
+// done_k is the share of checks that hold by then, of those that can be told before the end: that a call was made, and what was seen of the world
+// after a turn (after_turn). Without Progress they add up to the reward: way is a potential, which changes no optimal policy (A. Ng, D. Harada,
+// S. Russell, "Policy invariance under reward transformations", ICML 1999).
 type Turns struct {
 	Progress float64 // for all such checks
 }

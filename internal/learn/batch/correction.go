@@ -16,7 +16,7 @@ import (
 //	mode mask        w = r where low <= r <= high, else 0
 //
 // Token and truncate is truncated importance sampling (TIS; F. Yao et al., "Your efficient RL framework secretly brings you off-policy RL
-// training", 2025), token and mask is IcePop (Ring-1T, arXiv 2510.18855, section 3.1), sequence and mask is masked importance sampling (MIS;
+// training", 2025). Token and mask is IcePop (Ring-1T, arXiv 2510.18855, section 3.1). Sequence and mask is masked importance sampling (MIS;
 // J. Liu et al., "When speed kills stability", 2025). With a correction the ratio that the clip bounds is p / p_old, else p / p_sampler.
 //
 // Every loss here is linear in a factor above 0 of its advantage, so w becomes one; a divergence from a reference is not multiplied by it.
