@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 )
 
 // maxSentenceWords is what a reader of a second language holds in mind until the full stop.
@@ -113,6 +114,23 @@ func longSentences(name, src string) (out []string) {
 	return out
 }
 
+// maxLineRunes is what an editor shows beside a second file.
+const maxLineRunes = 120
+
+// wideLines returns the lines of a page's prose that are too wide, but for those that cannot be wrapped.
+func wideLines(name, src string) (out []string) {
+	lines := strings.Split(src, "\n")
+	for _, b := range blocks(src) {
+		for i := range b.lines {
+			line := lines[b.line-1+i]
+			if n := utf8.RuneCountInString(line); n > maxLineRunes && strings.Contains(inlineCode.ReplaceAllString(b.lines[i], ""), " ") {
+				out = append(out, fmt.Sprintf("%s:%d: a line of %d characters", name, b.line+i, n))
+			}
+		}
+	}
+	return out
+}
+
 // isPublicPage tells the pages that users read from the log, which is a diary, and from the reference, which is made from the flags.
 func isPublicPage(name string) bool {
 	if ok, _ := path.Match("docs/*.md", name); ok {
@@ -130,6 +148,9 @@ func TestSentencesAreShort(t *testing.T) {
 		read++
 		for _, s := range longSentences(name, string(src)) {
 			t.Errorf("%s\nmore than %d: many readers of these pages read English as a second language; make it two", s, maxSentenceWords)
+		}
+		for _, l := range wideLines(name, string(src)) {
+			t.Errorf("%s\nmore than %d: wrap it", l, maxLineRunes)
 		}
 	}
 	if read < 10 {
@@ -167,5 +188,22 @@ func TestSentencesFindsPlantedOnes(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestWideLinesAreFound(t *testing.T) {
+	fits, wide := strings.Repeat("é ", 60), strings.Repeat("é ", 60)+"é"
+	for src, want := range map[string]string{
+		"a\n" + fits + "\n":                     "",
+		"a\n" + wide + "\n":                     "p.md:2: a line of 121 characters",
+		"- a\n- " + fits + "\n":                 "p.md:2: a line of 122 characters",
+		"# " + wide + "\n|" + wide + "|\n":      "",
+		"```\n" + wide + "\n```\n\n    " + wide: "",
+		strings.Repeat("é", 121) + "\n":         "",
+		"`" + wide + "`\nnot " + wide + "\n":    "p.md:2: a line of 125 characters",
+	} {
+		if got := strings.Join(wideLines("p.md", src), "\n"); got != want {
+			t.Errorf("%q: got %q, want %q", src, got, want)
+		}
 	}
 }
