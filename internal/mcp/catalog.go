@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,6 +72,9 @@ func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, erro
 			next := "run the server's command by hand, or: hone doctor"
 			if c.Servers[r.Tools.Name].URL != "" {
 				next = "look at the server, its URL and its token, or: hone doctor"
+			}
+			if m, ok := errors.AsType[mistake](r.Err); ok {
+				next = m.next
 			}
 			return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot discover the tools of an MCP server",
 				Where: r.Tools.Name, Err: r.Err, Next: next}

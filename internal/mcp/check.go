@@ -73,6 +73,9 @@ func (s Server) check() error {
 	if err := s.checkIsolation(); err != nil {
 		return err
 	}
+	if err := s.checkTools(); err != nil {
+		return err
+	}
 	return s.Reset.check()
 }
 

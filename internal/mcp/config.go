@@ -62,6 +62,10 @@ type Server struct {
 	Refusal   Refusal   `json:"refusal,omitempty"`   // results that are errors, though they do not say so by isError
 	Disabled  bool      `json:"disabled,omitempty"`
 
+	// Tools and ExcludeTools are names of its tools, in which * stands for any text: those alone are used, but for those that are excluded.
+	Tools        []string `json:"tools,omitempty"` // none: all
+	ExcludeTools []string `json:"excludeTools,omitempty"`
+
 	secrets []string // values of variables that expand put somewhere
 }
 
@@ -145,7 +149,13 @@ func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 // parseServer reads one entry, unexpanded first: a server that is switched off may lack its variables.
 func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (string, bool)) (Server, error) {
 	var s Server
-	if err := json.Unmarshal(entry, &s); err != nil || s.Disabled {
+	var others sameAs
+	err := json.Unmarshal(entry, &s)
+	if err == nil {
+		err = json.Unmarshal(entry, &others)
+		s.also(others)
+	}
+	if err != nil || s.Disabled {
 		return s, err
 	}
 	if err := checkKeys(entry); err != nil {

@@ -51,7 +51,7 @@ func inspect(ctx context.Context, c Config, o Options, rounds int) []Report {
 
 // list asks a server for all it offers. The error is a *Failure.
 func (l *opener) list(ctx context.Context, s *session) (ServerTools, error) {
-	found, err := l.tools(ctx, s)
+	found, err := l.tools(ctx, s, true)
 	if err != nil {
 		return ServerTools{}, err
 	}
@@ -62,11 +62,16 @@ func (l *opener) list(ctx context.Context, s *session) (ServerTools, error) {
 	return found, nil
 }
 
-func (l *opener) tools(ctx context.Context, s *session) (ServerTools, error) {
+// tools asks a server for its tools, and keeps those that are used. At first each name of the configuration must be one's; later a tool may be gone.
+func (l *opener) tools(ctx context.Context, s *session, first bool) (ServerTools, error) {
 	limited, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	found, err := listTools(limited, s)
+	if err == nil && first {
+		err = l.server.misses(found)
+	}
 	if err == nil {
+		l.server.pick(&found)
 		if l.o.ResourceTools && s.offersResources() {
 			found.Tools = append(found.Tools, resourceTools(found.Tools)...)
 		}

@@ -13,8 +13,8 @@ import (
 // otherHosts are keys of a server in the files of Claude, Cursor, VS Code and hosts that read the same form, which hone has
 // no use for. They are here because some are near keys of ours.
 func otherHosts() []string {
-	return []string{"alwaysAllow", "auth", "autoApprove", "description", "dev", "disabledTools", "enabled", "enabledTools", "envFile", "excludeTools",
-		"gallery", "icon", "includeTools", "initTimeout", "name", "note", "tools", "transport", "trust", "version"}
+	return []string{"alwaysAllow", "auth", "autoApprove", "description", "dev", "disabledTools", "enabled", "enabledTools",
+		"gallery", "icon", "includeTools", "initTimeout", "name", "note", "transport", "trust", "version"}
 }
 
 // checkKeys refuses a key of a server that is nearly one of ours: it would be ignored, and what it says with it. Keys that

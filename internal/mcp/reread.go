@@ -10,7 +10,7 @@ import (
 // tool that is gone is refused here. Episodes already open are left as they are.
 func (p *Pool) reread(ctx context.Context, server int, s *session) error {
 	one := p.servers[server]
-	found, err := one.opener.tools(ctx, s)
+	found, err := one.opener.tools(ctx, s, false)
 	if err != nil {
 		one.opener.meter.changedStill()
 		return err

@@ -96,7 +96,7 @@ func (d Discovered) Say(h *host.Host, context int) {
 		}
 		h.Say("the %s %s %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), cost, fault.Count(t.Total, "token"), t.Model, context)
 		if 2*t.Total > context {
-			h.Say("that leaves less than half for the task, calls and results: name the servers that are needed in mcp.only, let mcp.max_tools or mcp.search_share pick, or raise model.context")
+			h.Say("that leaves less than half for the task, calls and results: name the servers that are needed in mcp.only, or their tools in \"tools\" of .mcp.json, let mcp.max_tools or mcp.search_share pick, or raise model.context")
 		}
 	}
 }

@@ -2,7 +2,8 @@
 
 Usage: python parity.py HONE [CASES [SEED]], HONE being the binary. Needs: requirements.txt.
 Cases are those of generate.py, then every row of BFCL's data that has gold calls: its possible answers as output, and those
-changed. They must agree in all; where BFCL's checker ends with an error, hone must say that it does.
+changed. They must agree in all; where BFCL's checker ends with an error, hone must say that it does. Gold whose accepted values
+are no list is refused by hone before anything is graded, whatever BFCL makes of it.
 """
 
 import collections
@@ -71,7 +72,13 @@ def ask(hone, cases):
     return answers
 
 
-def agree(want, got):
+def has_lists(gold):
+    return all(isinstance(values, list) for call in gold for accepted in call.values() for values in accepted.values())
+
+
+def agree(case, want, got):
+    if not has_lists(case["gold"]):
+        return "accepted values must be a list" in got.get("error", "")
     if "error" in got:
         return False
     stopped = any(e.startswith("checker_error") for e in got["errors"])
@@ -86,7 +93,7 @@ def compare(hone, name, cases):
         for case, got in zip(batch, ask(hone, batch)):
             want = verdict(case)
             counts[case["category"].removeprefix("live_"), "error" if isinstance(want, str) else want] += 1
-            if not agree(want, got):
+            if not agree(case, want, got):
                 different += 1
                 if different <= 5:
                     print("DIFFERENT: BFCL", want, "hone", json.dumps(got), "\n ", json.dumps(case))
