@@ -26,7 +26,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		first := (<-signals).(syscall.Signal)
-		fmt.Fprintln(a.Talk, "stopping: what is under way ends first: a server's requests have 30 s, a program that is being compiled takes up to two minutes; what is finished is kept; once more stops at once")
+		fmt.Fprintln(a.Talk, "stopping: what is under way ends first, which takes up to 30 s for requests, and two minutes where a program is being compiled; what is finished is kept; once more stops at once")
 		cancel(host.Signalled(first))
 		os.Exit(128 + int((<-signals).(syscall.Signal)))
 	}()

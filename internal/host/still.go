@@ -16,6 +16,8 @@ type Still struct {
 	doing []*doing // what began last is told of
 	stage *doing   // of these, where the progress of a stage is
 	stop  chan struct{}
+
+	began, ended time.Time // when work began behind a pause, and when the last ended
 }
 
 type doing struct {
@@ -25,6 +27,9 @@ type doing struct {
 
 // longSilence is how long nothing is said before it is said that something still goes on.
 const longSilence = 30 * time.Second
+
+// pause is for how long nothing is done between two works that do not follow each other at once.
+const pause = time.Second
 
 // Working says what goes on until end is called: "compiling the program for prompts".
 func (h *Host) Working(what string) (end func()) {
@@ -57,6 +62,9 @@ func (s *Still) at(h *Host, what string) {
 func (s *Still) begin(h *Host, what string) *doing {
 	d := &doing{what, time.Now()}
 	if s.doing = append(s.doing, d); len(s.doing) == 1 {
+		if time.Since(s.ended) > pause {
+			s.began = d.began
+		}
 		s.stop = make(chan struct{})
 		go s.watch(h, s.stop)
 	}
@@ -71,13 +79,14 @@ func (s *Still) end(d *doing) {
 	}
 	if s.doing = slices.Delete(s.doing, i, i+1); len(s.doing) == 0 {
 		close(s.stop)
+		s.ended = time.Now()
 	}
 }
 
 // watch tells of what goes on until nothing does.
 func (s *Still) watch(h *Host, stop <-chan struct{}) {
-	for began := time.Now(); ; {
-		wait := longSilence - min(h.Talk.Silent(), time.Since(began)) // what was silent before did nothing
+	for {
+		wait := longSilence - s.silent(h)
 		if wait <= 0 {
 			s.say(h)
 			wait = longSilence
@@ -88,6 +97,13 @@ func (s *Still) watch(h *Host, stop <-chan struct{}) {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// silent is how long nothing was said while there was something to say.
+func (s *Still) silent(h *Host) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return min(h.Talk.Silent(), time.Since(s.began))
 }
 
 // say writes what began last, on a terminal where the progress is drawn.

@@ -31,9 +31,9 @@ func playersOf(h *host.Host, c config.Config) (*players, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := ""
-	if u.KeyEnv != "" {
-		key, _ = h.LookupEnv(u.KeyEnv)
+	key, err := h.KeyIn(u.KeyEnv, "the model that plays users", "rollout.user", "set rollout.user.key_env to another")
+	if err != nil {
+		return nil, err
 	}
 	client, err := llm.New(llm.Options{BaseURL: u.URL, Key: llm.Secret(key), TokenBudget: u.TokenBudget, CacheDir: filepath.Join(store.Dir, "users")})
 	return &players{client, u}, err

@@ -166,10 +166,10 @@ func (p *Proxy) answering(path string, answer func(context.Context, *Exchange) e
 		}
 		err := answer(r.Context(), x)
 		cut := serve.CutOff(r.Context())
-		if err != nil && cut != nil {
+		gone := r.Context().Err() != nil && cut == nil || errors.Is(err, errGone)
+		if err != nil && !gone && cut != nil {
 			err = cut
 		}
-		gone := r.Context().Err() != nil && cut == nil || errors.Is(err, errGone)
 		if err != nil && !gone {
 			x.fail(err)
 		}

@@ -104,7 +104,7 @@ func (s *Server) turns(ctx context.Context, x *exchange, session environment.Ses
 		if err := s.sample(ctx, x, &q, a, key, func(a *answer, t *policy.Token) { tell(news{answer: a, token: t}) }); err != nil {
 			return err
 		}
-		message := s.message(x, a, messages)
+		message := s.message(x, &q, a, messages)
 		calls := message.ToolCalls
 		stopped := ""
 		switch {
@@ -144,13 +144,13 @@ func (s *Server) turns(ctx context.Context, x *exchange, session environment.Ses
 			return invalid("messages", "the conversation cannot be rendered: "+err.Error())
 		}
 		tell(news{answer: a, said: messages[len(x.request.messages):]})
-		a = &answer{prompt: prompt, reading: s.reading(x, prompt, messages), first: a.first}
+		a = &answer{prompt: prompt, reading: s.reading(x, &q, prompt, messages), first: a.first, begun: true}
 	}
 }
 
 // message is what a completion says, with its calls numbered as training numbers them.
-func (s *Server) message(x *exchange, a *answer, messages []chat.Message) chat.Message {
-	r := s.reading(x, a.prompt, messages)
+func (s *Server) message(x *exchange, q *request, a *answer, messages []chat.Message) chat.Message {
+	r := s.reading(x, q, a.prompt, messages)
 	for _, id := range a.IDs {
 		r.next(id)
 	}
@@ -224,7 +224,7 @@ func (x *exchange) note(n news) string {
 // withoutCalls leaves out what the server does itself.
 func withoutCalls(deltas []chat.Delta) (out []chat.Delta) {
 	for _, d := range deltas {
-		if d.Call == nil {
+		if d.Call == nil && d.Arguments == "" {
 			out = append(out, d)
 		}
 	}

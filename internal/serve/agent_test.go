@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
+	"hone/internal/text/toolcall"
 )
 
 // desk are tools that say who called them, but for "no", which is denied.
@@ -340,4 +343,65 @@ func TestCallsWaitForTheClient(t *testing.T) {
 			t.Error("the call of a client that is gone waits for ever")
 		}
 	})
+}
+
+// Behind the turn that had to call, a task reads what its model says as ever: text, then a call.
+func TestAgentGoesOnBehindAForcedCall(t *testing.T) {
+	server, _, d := agency(t, func(o *Options) {
+		shaped(o)
+		o.Models[0].Shape.Read = func([]int32) Reader { return toolcall.Frame{Open: "CALL ", Middle: " ", Between: "\n"}.Reader() }
+		o.Agent.List[0].InputSchema = json.RawMessage(`{"const":{}}`)
+	}, "CALL look {}", "More. CALL look {}", "Done.")
+	w := through(server.Handler(), "/v1/chat/completions", hi+`,"tool_choice":"required"}`)
+	if w.Code != 200 || d.made() != 2 || !strings.Contains(w.text(), "Done.") || strings.Contains(w.text(), "CALL") {
+		t.Errorf("status %d, %d calls: %s", w.Code, d.made(), w.text())
+	}
+}
+
+// A task whose calls were made is finished while the server ends: sent again, it would make them twice.
+func TestAgentFinishesWhatItBegan(t *testing.T) {
+	server, s, d := agency(t, nil, "CALL look {}", "Done.")
+	d.slow = make(chan struct{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, l) }()
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	told := make(chan string)
+	go func() {
+		status, body := send(t, "POST", "http://"+l.Addr().String()+"/v1/chat/completions", hi+"}")
+		told <- fmt.Sprint(status, " ", body)
+	}()
+	sampled := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.asked)
+	}
+	slots := server.models.list[0].slots
+	for taken := 1; taken > 0 || sampled() == 0; taken, _ = slots.busy() { // until its call is under way
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	for slots.admits() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	close(d.slow)
+	if told := <-told; !strings.HasPrefix(told, "200 ") || !strings.Contains(told, "Done.") {
+		t.Errorf("%s", told)
+	}
+	if err := <-ended; err != nil || sampled() != 2 {
+		t.Errorf("%v, %d were sampled", err, sampled())
+	}
+}
+
+// What is counted of an agent's task has the agent's tools.
+func TestAgentCountsItsTools(t *testing.T) {
+	server, _, _ := agency(t, nil, "Done.")
+	w := through(server.Handler(), "/tokenize", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
+	if want := fmt.Sprintf(`"count":%d,`, len("2\nuser:hi\n")); !strings.Contains(w.text(), want) {
+		t.Errorf("want %s: %s", want, w.text())
+	}
 }

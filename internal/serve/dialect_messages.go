@@ -196,7 +196,7 @@ func (q *request) goOn() *apiError {
 func (messagesDialect) name() string { return "msg" }
 
 func (messagesDialect) failure(e *apiError) any {
-	kind, ok := map[int]string{401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 500: "api_error"}[e.Status]
+	kind, ok := map[int]string{401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 503: "overloaded_error", 504: "timeout_error"}[e.Status]
 	if !ok {
 		kind = "invalid_request_error"
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,12 +168,15 @@ func localOrigin(origin string) bool {
 // hold connections for long.
 const readTimeout = 30 * time.Second
 
-// lastWords is how long requests that are cut off have to tell their clients why.
-const lastWords = time.Second
+// lastWords is how long requests that are cut off have to end their work, such as a task's servers, and to tell their clients why.
+const lastWords = 5 * time.Second
 
 // Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Grace, and
 // cuts off the rest, whose clients are told. It closes the listener. An orderly end is no error.
 func (f Front) Serve(ctx context.Context, l net.Listener, handler http.Handler) error {
+	if slices.Contains(f.Keys, "") {
+		return errors.Join(l.Close(), errors.New("a key is empty"))
+	}
 	if len(f.Keys) == 0 && !loopback(l.Addr().String()) {
 		return errors.Join(l.Close(), &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: l.Addr().String(),
 			Why: "the address can be reached from other machines", Next: "set a key, or listen on 127.0.0.1"})

@@ -49,6 +49,8 @@ type exchange struct {
 	version int       // policy version of all of it, once begun
 	owner   int       // which key it came with
 	past    []*answer // of a task: the completions before the last
+	refused *apiError // what the client was told in place of an answer, or behind the beginning of one
+	gone    bool      // the client was, before its stream ended
 }
 
 // answer is one completion of an exchange.
@@ -61,6 +63,7 @@ type answer struct {
 	noted  policy.Completion // tokens that a stream has not told of
 	first  time.Time         // when its first token was drawn
 	behind bool              // of a task: text stands before its own
+	begun  bool              // of a task whose calls were made
 }
 
 // block is a part of an answer's message, in the order in which the model wrote it: text, reasoning, or a call.
@@ -149,14 +152,15 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 		}
 		defer s.models.leave(x.model)
 		err := s.generate(r.Context(), w, x, d)
-		s.measure(x, err, isGone(r.Context()))
-		if err != nil && !isGone(r.Context()) { // else nobody is there to be told
-			refused = s.refusal(r.Context(), x, err)
-			refuseAs(w, refused, d.failure(refused))
+		x.gone = x.gone || isGone(r.Context())
+		if err != nil && !x.gone && x.refused == nil { // else nobody is there to be told, or was told in the stream
+			x.refused = s.refusal(r.Context(), x, err)
+			refuseAs(w, x.refused, d.failure(x.refused))
 		}
+		s.measure(x)
 		numPrompt, numCompletion := x.counts()
 		s.o.Logger.Info("completion", "id", x.id, "request", w.Header().Get(RequestID), "model", x.model.ID, "prompt_tokens", numPrompt,
-			"completion_tokens", numCompletion, "policy_version", x.version, "seconds", time.Since(x.created).Seconds(), "failed", err != nil)
+			"completion_tokens", numCompletion, "policy_version", x.version, "seconds", time.Since(x.created).Seconds(), "failed", x.refused != nil)
 	}
 }
 
@@ -172,8 +176,7 @@ func (s *Server) refusal(ctx context.Context, x *exchange, err error) *apiError 
 	return refused
 }
 
-// generate samples and writes an exchange, as a stream where that is asked for. An error is returned where nothing was written;
-// behind the first event it is told in the stream.
+// generate samples and writes an exchange, as a stream where that is asked for. Behind the first event the client is told of an error in the stream.
 func (s *Server) generate(ctx context.Context, w http.ResponseWriter, x *exchange, d dialect) error {
 	if err := s.prepare(ctx, x); err != nil {
 		return err
@@ -234,7 +237,7 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 			return invalid("prompt", "a prompt has no tokens")
 		}
 		for range q.n {
-			r := s.reading(x, prompt, q.messages)
+			r := s.reading(x, q, prompt, q.messages)
 			x.answers = append(x.answers, &answer{index: len(x.answers), prompt: prompt, reading: r})
 		}
 	}
@@ -260,9 +263,9 @@ func (m *served) prompt(q *request) ([]int32, *apiError) {
 	return append(prompt, begun...), nil
 }
 
-// reading makes a reading of a completion behind a prompt.
-func (s *Server) reading(x *exchange, prompt []int32, messages []chat.Message) *reading {
-	q, m := x.request, x.model
+// reading makes a reading of a completion behind a prompt, which a request asks for: of a task, its turn's.
+func (s *Server) reading(x *exchange, q *request, prompt []int32, messages []chat.Message) *reading {
+	m := x.model
 	r := &reading{decoder: m.NewDecoder(), ends: m.Renderer.StopIDs(), stops: q.sampling.Stop,
 		first: nextCall(messages), unique: newID("")[1:], message: chat.Message{Role: chat.Assistant}}
 	if r.reader = (&plainReader{}); q.prompts == nil && q.raw == nil {
@@ -373,7 +376,7 @@ func (s *Server) sample(ctx context.Context, x *exchange, q *request, a *answer,
 	if refused != nil {
 		return refused
 	}
-	slot, err := m.slots.acquire(ctx, m.Adapter, x.owner, a.prompt)
+	slot, err := m.slots.acquire(ctx, m.Adapter, x.owner, a.prompt, a.begun)
 	if err != nil {
 		return err
 	}

@@ -36,14 +36,14 @@ func help() map[string]string {
 func (s *Server) count(e *apiError) { s.metrics.Add(refusedRequests, meter.Labels("code", e.Code), 1) }
 
 // measure counts an exchange that has ended.
-func (s *Server) measure(x *exchange, err error, abandoned bool) {
+func (s *Server) measure(x *exchange) {
 	own := meter.Labels("model_name", x.model.ID)
 	switch {
-	case abandoned:
+	case x.gone:
 		s.metrics.Add(requestSuccess, meter.Labels("model_name", x.model.ID, "finished_reason", "abort"), 1)
 		return
-	case err != nil:
-		s.count(asRefusal(err))
+	case x.refused != nil:
+		s.count(x.refused)
 		return
 	}
 	prompt, completion := x.counts()

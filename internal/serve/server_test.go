@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -582,43 +583,125 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 	}
 }
 
+// What takes too long is cut off, and its client told so in its own protocol: as an answer where none has begun, else by the last event of its stream, for half an
+// answer would read as a whole one. It is counted as what it was told.
 func TestShutdownCutsOffWhatTakesTooLong(t *testing.T) {
-	s := &sampler{gate: make(chan struct{}), started: make(chan struct{}, 1)}
-	url, stop, ended := open(t, s, time.Nanosecond)
-	told := make(chan string)
-	go func() {
-		status, body := send(t, "POST", url, hi+"}")
-		told <- fmt.Sprint(status, " ", body)
-	}()
-	<-s.started
-	stop()
-	if told := <-told; !strings.HasPrefix(told, "503 ") || !strings.Contains(told, "shutting_down") {
-		t.Errorf("its sampling never ended: %s", told)
+	http.DefaultClient.Timeout = time.Minute // else a client that nobody tells waits as long as the test may
+	defer func() { http.DefaultClient.Timeout = 0 }()
+	const chatBody, code = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]`, `"code":"shutting_down"`
+	for _, tc := range []struct{ path, body, told string }{
+		{"/v1/chat/completions", chatBody, code},
+		{"/v1/completions", `{"model":"m","prompt":"hi"`, code},
+		{"/v1/messages", chatBody, `"type":"overloaded_error"`},
+		{"/v1/responses", `{"model":"m","input":"hi"`, `the server has shut down before the answer was whole`},
+	} {
+		for _, streams := range []bool{false, true} {
+			s := &sampler{says: "héllo", seen: make(chan struct{}), started: make(chan struct{}, 1)}
+			server, err := New(Options{Models: []Model{model(s)}, Grace: time.Nanosecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			t.Cleanup(stop)
+			ended := make(chan error, 1)
+			go func() { ended <- server.Serve(ctx, l) }()
+			if !streams {
+				go func() {
+					<-s.started
+					stop()
+				}()
+			}
+			res, err := http.Post("http://"+l.Addr().String()+tc.path, "application/json", strings.NewReader(fmt.Sprintf(`%s,"stream":%t}`, tc.body, streams)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := ""
+			for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+				if last = cmp.Or(lines.Text(), last); strings.Contains(last, `"h"`) {
+					stop()
+				}
+			}
+			res.Body.Close()
+			if streams == (res.StatusCode == 503) || !strings.Contains(last, tc.told) {
+				t.Errorf("%s, stream %t: status %d, at last %s", tc.path, streams, res.StatusCode, last)
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if counts := counted(server); !strings.Contains(counts, `requests_refused_total{code="shutting_down"} 1`) || strings.Contains(counts, "request_success_total{") {
+				t.Errorf("%s, stream %t: %s", tc.path, streams, counts)
+			}
+		}
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// counted are a server's metrics.
+func counted(s *Server) string {
+	w := httptest.NewRecorder()
+	s.showMetrics(w, nil)
+	return w.Body.String()
+}
+
+// A client that hangs up, in a stream or before its answer, is told nothing, and is no request that was refused.
+func TestHangingUpIsCountedAsAbort(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		s := &sampler{says: "héllo", seen: make(chan struct{}), started: make(chan struct{}, 1)}
+		server, err := New(Options{Models: []Model{model(s)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := httptest.NewServer(server.Handler())
+		ctx, leave := context.WithCancel(t.Context())
+		t.Cleanup(leave)
+		go func() {
+			<-s.started
+			leave()
+		}()
+		req, err := http.NewRequestWithContext(ctx, "POST", h.URL+"/v1/chat/completions", strings.NewReader(fmt.Sprintf(`%s,"stream":%t}`, hi, streams)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_, _ = io.ReadAll(res.Body)
+			res.Body.Close()
+		}
+		h.Close() // waits for the handler's end
+		if counts := counted(server); !strings.Contains(counts, `finished_reason="abort"} 1`) || strings.Contains(counts, "requests_refused_total{") {
+			t.Errorf("stream %t: %s", streams, counts)
+		}
 	}
 }
 
-// A stream that is cut off says so in its last event: without one, half an answer would read as a whole one.
-func TestShutdownEndsStreams(t *testing.T) {
-	url, stop, ended := open(t, &sampler{says: "héllo", seen: make(chan struct{})}, time.Nanosecond)
-	res, err := http.Post(url, "application/json", strings.NewReader(hi+`,"stream":true}`))
+// A request that tells nothing within the last words either does not keep the server: its connection is closed.
+func TestShutdownWaitsForNobody(t *testing.T) {
+	stuck := make(chan struct{})
+	defer close(stuck)
+	f := Front{Grace: time.Nanosecond, Logger: slog.New(slog.DiscardHandler)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	last := ""
-	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-		if last = cmp.Or(lines.Text(), last); strings.Contains(last, `"content":"h"`) {
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- f.Serve(ctx, l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			stop()
-		}
-	}
-	if !strings.HasPrefix(last, `data: {"error":{`) || !strings.Contains(last, "shutting_down") {
-		t.Errorf("the stream ends with %s", last)
+			<-stuck
+		}))
+	}()
+	if _, err := http.Get("http://" + l.Addr().String()); err == nil {
+		t.Error("it was answered")
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+	if err := (Front{Keys: []string{"k", ""}, Logger: f.Logger}).Serve(t.Context(), l, nil); err == nil {
+		t.Error("it serves with an empty key")
 	}
 }
 

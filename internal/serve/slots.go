@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"hone/internal/prefix"
@@ -32,7 +33,10 @@ type held struct {
 
 // waiter is a request in the queue; the slot it is given arrives on ready (one place, so that giving never blocks), or -1 where there
 // will be none.
-type waiter struct{ ready chan int }
+type waiter struct {
+	ready chan int
+	begun bool // it is of a task whose calls were made: it is never turned away
+}
 
 func newSlots(n, maxQueue int) *slots {
 	s := &slots{held: make([]held, n), maxQueue: maxQueue}
@@ -43,10 +47,10 @@ func newSlots(n, maxQueue int) *slots {
 }
 
 // acquire returns a slot for the prompt, waiting for one where all are taken. It fails with errBusy where the queue is
-// full, or with ctx's error.
-func (s *slots) acquire(ctx context.Context, adapter, owner int, prompt []int32) (int, error) {
+// full, with errDraining at the end, or with ctx's error; what has begun fails with the last alone.
+func (s *slots) acquire(ctx context.Context, adapter, owner int, prompt []int32, begun bool) (int, error) {
 	s.mu.Lock()
-	if err := s.full(); err != nil {
+	if err := s.full(); err != nil && !begun {
 		s.mu.Unlock()
 		return 0, err
 	}
@@ -54,7 +58,7 @@ func (s *slots) acquire(ctx context.Context, adapter, owner int, prompt []int32)
 		defer s.mu.Unlock()
 		return s.take(adapter, owner, prompt), nil
 	}
-	w := &waiter{make(chan int, 1)}
+	w := &waiter{make(chan int, 1), begun}
 	s.waiting = append(s.waiting, w)
 	s.mu.Unlock()
 	select {
@@ -96,15 +100,17 @@ func (s *slots) admits() error {
 	return s.full()
 }
 
-// drain turns away those who wait for a slot, and all who come.
+// drain turns away those who wait for a slot, and all who come, but for what has begun.
 func (s *slots) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.draining = true
-	for _, w := range s.waiting {
-		w.ready <- -1
-	}
-	s.waiting = nil
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *waiter) bool {
+		if !w.begun {
+			w.ready <- -1
+		}
+		return !w.begun
+	})
 }
 
 // release gives a slot back, noting what it holds now.

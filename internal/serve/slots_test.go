@@ -16,7 +16,7 @@ import (
 func TestSlotsPreferTheLongestPrefix(t *testing.T) {
 	s := newSlots(3, 0)
 	for range 3 {
-		if _, err := s.acquire(t.Context(), 0, 0, nil); err != nil {
+		if _, err := s.acquire(t.Context(), 0, 0, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -24,11 +24,11 @@ func TestSlotsPreferTheLongestPrefix(t *testing.T) {
 	s.release(1, 0, 0, ids("abcd"))
 	s.release(2, 0, 0, ids("abx"))
 	for _, want := range []int{1, 0, 2} { // "abcdef" runs along with slot 1; then 0 and 2 tie, and 0 was freed first
-		if got, err := s.acquire(t.Context(), 0, 0, ids("abcdef")); got != want || err != nil {
+		if got, err := s.acquire(t.Context(), 0, 0, ids("abcdef"), false); got != want || err != nil {
 			t.Errorf("slot %d, %v, want %d", got, err, want)
 		}
 	}
-	if _, err := s.acquire(t.Context(), 0, 0, nil); !errors.Is(err, errBusy) {
+	if _, err := s.acquire(t.Context(), 0, 0, nil, false); !errors.Is(err, errBusy) {
 		t.Errorf("err = %v, want %v", err, errBusy)
 	}
 }
@@ -36,14 +36,14 @@ func TestSlotsPreferTheLongestPrefix(t *testing.T) {
 func TestSlotsServeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1, 2)
-		if _, err := s.acquire(t.Context(), 0, 0, nil); err != nil {
+		if _, err := s.acquire(t.Context(), 0, 0, nil, false); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var order []string
 		wait := func(ctx context.Context, name string) {
 			go func() {
-				slot, err := s.acquire(ctx, 0, 0, nil)
+				slot, err := s.acquire(ctx, 0, 0, nil, false)
 				if err != nil {
 					name += " gave up"
 				}
@@ -56,7 +56,7 @@ func TestSlotsServeInOrder(t *testing.T) {
 		}
 		wait(ctx, "first")
 		wait(t.Context(), "second")
-		if _, err := s.acquire(t.Context(), 0, 0, nil); !errors.Is(err, errBusy) {
+		if _, err := s.acquire(t.Context(), 0, 0, nil, false); !errors.Is(err, errBusy) {
 			t.Errorf("a third in a queue of two: %v", err)
 		}
 		cancel()
@@ -81,7 +81,7 @@ func TestSlotsAreNeverSharedOrLost(t *testing.T) {
 			cancelled := rapid.Bool().Draw(t, "cancelled")
 			ctx, cancel := context.WithCancel(context.Background())
 			wg.Go(func() {
-				slot, err := s.acquire(ctx, 0, 0, ids("p"))
+				slot, err := s.acquire(ctx, 0, 0, ids("p"), false)
 				if err != nil {
 					return
 				}
@@ -108,7 +108,7 @@ func TestSlotsAreNeverSharedOrLost(t *testing.T) {
 func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
 	s := newSlots(1, 1)
 	for range 200 {
-		slot, err := s.acquire(t.Context(), 0, 0, nil)
+		slot, err := s.acquire(t.Context(), 0, 0, nil, false)
 		if err != nil {
 			t.Fatal("the slot was lost: ", err)
 		}
@@ -116,7 +116,7 @@ func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			if slot, err := s.acquire(ctx, 0, 0, nil); err == nil {
+			if slot, err := s.acquire(ctx, 0, 0, nil, false); err == nil {
 				s.release(slot, 0, 0, nil)
 			}
 		}()
@@ -138,13 +138,13 @@ func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
 func TestSlotsOfAdapters(t *testing.T) {
 	s := newSlots(2, 0)
 	for range 2 {
-		if _, err := s.acquire(t.Context(), 0, 0, nil); err != nil {
+		if _, err := s.acquire(t.Context(), 0, 0, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.release(0, 1, 0, ids("abcd"))
 	s.release(1, 2, 0, ids("ab"))
-	if got, err := s.acquire(t.Context(), 2, 0, ids("abcdef")); got != 1 || err != nil {
+	if got, err := s.acquire(t.Context(), 2, 0, ids("abcdef"), false); got != 1 || err != nil {
 		t.Errorf("slot %d, %v", got, err)
 	}
 }

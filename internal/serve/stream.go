@@ -81,8 +81,8 @@ func (f *feed) take(idle func()) []news {
 	}
 }
 
-// stream samples an exchange and sends it as server-sent events while it grows. An error is returned where nothing was sent
-// yet; else it is told in the stream, which then has no end of the usual kind.
+// stream samples an exchange and sends it as server-sent events while it grows. Where something was sent already, an error is told in the stream,
+// which then has no end of the usual kind.
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange, d dialect) error {
 	ctx, cancel := context.WithCancel(ctx)
 	f := newFeed()
@@ -114,18 +114,20 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 			}
 		}
 		if e.gone {
+			x.gone = true
 			return nil
 		}
 	}
 	<-f.done
 	switch {
 	case e.gone:
-	case err != nil && !e.open:
-		return err
+		x.gone = true
 	case err != nil:
-		if !isGone(ctx) {
-			t.fail(s.refusal(ctx, x, err))
+		if e.open && !isGone(ctx) {
+			x.refused = s.refusal(ctx, x, err)
+			t.fail(x.refused)
 		}
+		return err
 	default:
 		t.end()
 	}

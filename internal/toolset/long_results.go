@@ -34,9 +34,9 @@ func summaries(h *host.Host, r config.Rollout) (summary.Shortener, error) {
 	if err != nil {
 		return summary.Shortener{}, err
 	}
-	key := ""
-	if r.Summary.KeyEnv != "" {
-		key, _ = h.LookupEnv(r.Summary.KeyEnv)
+	key, err := h.KeyIn(r.Summary.KeyEnv, "the model that summarises", "rollout.summary", "set rollout.summary.key_env to another")
+	if err != nil {
+		return summary.Shortener{}, err
 	}
 	client, err := llm.New(llm.Options{BaseURL: r.Summary.URL, Key: llm.Secret(key), CacheDir: filepath.Join(store.Dir, "summaries")})
 	return summary.Shortener{Max: r.MaxResult, Summarise: llm.Summariser{Client: client, Model: r.Summary.Model, Cut: mcp.Truncate}.Summarise}, err

@@ -99,6 +99,6 @@ func (o *Options) upstream(h *host.Host, c config.Config) (up proxy.Upstream, co
 			cost = m.Price.Of
 		}
 	}
-	up.Key, err = h.KeyIn(o.UpstreamKey, "the upstream", up.URL, "name another with --upstream-key-env")
+	up.Key, err = h.KeyIn(o.UpstreamKey, "the upstream", "--upstream-key-env "+o.UpstreamKey, "name another with --upstream-key-env")
 	return up, cost, err
 }

@@ -52,6 +52,9 @@ func (o *Options) check(h *host.Host) ([]string, error) {
 // Keys are what the variables of a server's clients' keys hold.
 func Keys(h *host.Host, variables []string) (keys []string, err error) {
 	for _, name := range variables {
+		if name == "" {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "no variable is named", Where: "--key-env", Why: "it is empty, as a shell's variable is that is not set", Next: "name the variable itself: --key-env MY_KEY"}
+		}
 		key, err := h.KeyIn(name, "clients to send", "--key-env "+name, "leave out --key-env")
 		if err != nil {
 			return nil, err
