@@ -34,17 +34,26 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 	}
 	l.Speaker.Calls = calls
 	g.Explorations.Tools = func(s *scenario.Scenario) (names []string) {
-		if slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.NoCallCheck && c.Name == "" }) {
-			return nil // a call would be wrong
-		}
 		tools, err := l.Selection.ForScenario(*s)
 		if err != nil { // then its episodes end by it
 			return nil
 		}
 		for _, t := range tools {
-			names = append(names, t.Name)
+			if l.mayCall(s, t.Name) {
+				names = append(names, t.Name)
+			}
 		}
 		return names
 	}
 	return nil
+}
+
+// mayCall reports whether a call of a tool can be part of a success of a scenario: rules do not deny all of its calls, and no check forbids them.
+func (l *Episodes) mayCall(s *scenario.Scenario, tool string) bool {
+	if l.Gate != nil && l.Gate.Refusal(tool) != "" {
+		return false
+	}
+	return !slices.ContainsFunc(s.Checks, func(c scenario.Check) bool {
+		return c.Type == scenario.NoCallCheck && (c.Name == "" || c.Name == tool)
+	})
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -10,7 +11,10 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/mcp"
+	"hone/internal/mcp/approval"
 	"hone/internal/recipe"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
@@ -25,27 +29,53 @@ type writing struct {
 func (w writing) Prompting() render.Prompting { return render.Prompting{ToolFormat: w.form} }
 func (w writing) StopIDs() []int32            { return []int32{0} }
 
-// Calls are forced where the model writes arguments as JSON and is sampled here, and else the stage is refused; scenarios in which any call is wrong have none.
+// questioned is a person who says no and counts.
+type questioned struct{ questions int }
+
+func (p *questioned) Ask(context.Context, approval.Question) (approval.Answer, error) {
+	p.questions++
+	return approval.No, nil
+}
+
+// Calls are forced where the model writes arguments as JSON and is sampled here, and else the stage is refused. Tools are left out that the rules deny
+// whatever the arguments, or that a check forbids; where any call is wrong there is none.
 func TestExplores(t *testing.T) {
-	none := scenario.Check{Type: scenario.NoCallCheck}
+	none, buy := scenario.Check{Type: scenario.NoCallCheck}, scenario.Check{Type: scenario.NoCallCheck, Name: "buy"}
+	look, few := scenario.Check{Type: scenario.CallCheck, Name: "look"}, scenario.Check{Type: scenario.MaxCallsCheck, Name: "look", Max: new(2)}
+	somebody := &questioned{}
+	gate := func(o approval.Options) *approval.Gate {
+		o.Tools = map[string]approval.Tool{"look": {Server: "shop", Name: "see", ReadOnly: true}, "buy": {Server: "shop", Name: "order"}}
+		g, err := approval.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	deny := gate(approval.Options{Mode: approval.Auto, Deny: []string{"shop/order"}})
+	ask := gate(approval.Options{Mode: approval.Ask, Allow: []string{"shop/see"}, Prompter: somebody})
 	for name, tc := range map[string]struct {
 		most   int
 		form   string
 		away   *away
 		checks []scenario.Check
+		gate   *approval.Gate
 		why    string
 		tools  []string
 	}{
 		"off":                      {form: "hermes"},
 		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy"}},
 		"no call":                  {most: 2, form: "hermes", checks: []scenario.Check{none}},
-		"no call of one":           {most: 2, form: "hermes", checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "buy"}}, tools: []string{"look", "buy"}},
+		"no call of one":           {most: 2, form: "hermes", checks: []scenario.Check{look, few, buy}, tools: []string{"look"}},
+		"denied":                   {most: 2, form: "hermes", gate: deny, tools: []string{"look"}},
+		"not read-only":            {most: 2, form: "hermes", gate: gate(approval.Options{Mode: approval.ReadOnly}), tools: []string{"look"}},
+		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy"}},
+		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}},
 		"a form without JSON":      {most: 2, form: "qwen3_coder", why: "as JSON"},
 		"a server that samples":    {most: 2, form: "hermes", away: &away{settings: config.Sampler{URL: "http://there/v1"}}, why: "http://there/v1"},
 		"off on such a server too": {form: "qwen3_coder", away: &away{}},
 	} {
 		l := &Episodes{Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}, away: tc.away,
-			Set: &toolset.Set{Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}}}
+			Set: &toolset.Set{Gate: tc.gate, Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}}}
 		c, g := config.Config{}, recipe.GRPO{}
 		c.GRPO.Explorations = tc.most
 		err := l.Explores(c, &g)
@@ -60,5 +90,27 @@ func TestExplores(t *testing.T) {
 		if !slices.Equal(tools, tc.tools) || (l.Speaker.Calls != nil) != (tc.most > 0 && tc.why == "") {
 			t.Errorf("%s: tools %v, held by %v", name, tools, l.Speaker.Calls)
 		}
+	}
+	if somebody.questions > 0 {
+		t.Errorf("a person is asked %d times about calls that nobody made", somebody.questions)
+	}
+}
+
+// A stage knows which episodes passed, and from which of them to go on.
+func TestStage(t *testing.T) {
+	g, tasks := recipe.GRPO{}, []scenario.Scenario{{ID: "a", Task: "Buy.", Gold: []scenario.Gold{{Name: "buy", Arguments: []byte(`{}`)}}}}
+	l := &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
+	if err := l.Stage(config.Config{}, &g, tasks); err != nil || g.Pools.Passed == nil || g.Recoveries.Of == nil {
+		t.Fatalf("%v; told which passed: %v, where to go on: %v", err, g.Pools.Passed != nil, g.Recoveries.Of != nil)
+	}
+	call := chat.ToolCall{ID: "0", Name: "buy", Arguments: `{}`}
+	e := &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Opening: 1,
+		Messages: []chat.Message{{Role: chat.User, Content: "Buy."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, {Role: chat.ToolRole, ToolCallID: "0", Content: "sold out"}},
+		Turns:    []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallToolError}}}}}
+	if passed, known := g.Pools.Passed(e); passed || !known {
+		t.Errorf("passed %v, known %v", passed, known)
+	}
+	if s, ok := g.Recoveries.Of(&tasks[0], e); !ok || len(s.Messages) != 3 {
+		t.Errorf("%v, %+v", ok, s)
 	}
 }

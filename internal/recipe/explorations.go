@@ -19,7 +19,7 @@ import (
 // nor has the last step, from which nothing would learn. The zero value has none.
 type Explorations struct {
 	Most int // scenarios of a step, the first that there are by the order of its groups
-	// Tools are the names of those that can be called in a scenario.
+	// Tools are the names of those whose calls can help in a scenario; without one it is not explored.
 	Tools func(s *scenario.Scenario) []string
 }
 
