@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func (f scoreTrajectory) Score(_ context.Context, _ *scenario.Scenario, g trajec
 }
 
 // Scenario a passes always, and no other does, but where the second turn of its fourth episode is forced: of these the first two of a step are tried once more, and what
-// passes is no part of the step, and imitated in later ones. A run that is stopped among them goes on to the same.
+// passes is no part of the step, and imitated in later ones. Not all are forced: x is never there. A run that is stopped among them goes on to the same.
 func TestWhatNeverPassesIsExplored(t *testing.T) {
 	scorer := scoreTrajectory(func(t *trajectory.Trajectory) float64 {
 		switch {
@@ -63,7 +64,7 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	shape := func(q rollout.Request, t *trajectory.Trajectory) {
 		t.Turns = append(t.Turns, trajectory.Turn{BridgeIDs: []int32{9}, CompletionIDs: []int32{8}, SamplerLogprobs: []float32{0}})
 		if q.Forced.Tool != "" {
-			t.Turns[len(q.Forced.Behind)].Forced = true
+			t.Turns[len(q.Forced.Behind)].Forced = q.Forced.Tool != "x"
 			forced[t.ID] = q.Forced
 		}
 	}
@@ -78,13 +79,20 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	if err != nil || episodes != 7*2*3+6*2*2 || len(forced) != 6*2*2 { // nothing would learn from the last step's
 		t.Fatalf("%v: %d episodes, %d forced", err, episodes, len(forced))
 	}
-	turns, tools, passed := map[int]int{}, map[string]int{}, 0.0
+	turns, tools, passed, held := map[int]int{}, map[string]int{}, 0.0, map[int]float64{}
 	for id, f := range forced {
 		if strings.HasPrefix(id, "a/") || !strings.HasSuffix(id, "/2") && !strings.HasSuffix(id, "/3") {
 			t.Errorf("%s is held to %v", id, f)
 		}
 		turns[len(f.Behind)]++
 		tools[f.Tool]++
+		if f.Tool != "x" {
+			step, err := strconv.Atoi(strings.Split(id, "/")[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			held[step]++
+		}
 	}
 	if len(turns) != 2 || len(tools) != 3 {
 		t.Errorf("turns %v, tools %v", turns, tools)
@@ -92,7 +100,7 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	imitated := 0
 	for step, b := range want.given {
 		m := wantLog.Metric[fmt.Sprint("grpo", step)]
-		if m["explorations"] != []float64{2, 2, 2, 2, 2, 2, 0}[step] || m["explorations/lost"] != 0 || m["outcome/ok"] != 6 || m["success"] >= 1 {
+		if m["explorations"] != []float64{2, 2, 2, 2, 2, 2, 0}[step] || m["explorations/forced"] != held[step] || m["explorations/lost"] != 0 || m["outcome/ok"] != 6 || m["success"] >= 1 {
 			t.Errorf("step %d: %v", step, m)
 		}
 		passed += m["explorations/passed"]

@@ -283,11 +283,15 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 		metrics["recoveries"], metrics["recoveries/reward"] = float64(len(now.recovered)), m["reward"]
 	}
 	if g.Explorations.On() {
-		metrics["explorations"], metrics["explorations/passed"], metrics["explorations/lost"] = float64(len(now.explored)), 0, 0
+		metrics["explorations"] = float64(len(now.explored))
+		metrics["explorations/passed"], metrics["explorations/forced"], metrics["explorations/lost"] = 0, 0, 0
 		for _, group := range now.explored {
 			passed, _ := g.Pools.passed(group)
 			metrics["explorations/passed"] += passed
 			for _, t := range group.Trajectories {
+				if slices.ContainsFunc(t.Turns, func(turn trajectory.Turn) bool { return turn.Forced }) {
+					metrics["explorations/forced"]++
+				}
 				if !t.Outcome.Trainable() {
 					metrics["explorations/lost"]++
 				}
@@ -301,7 +305,7 @@ type sampling struct {
 	groups    []trajectory.Group // that are learnt from
 	sampled   []trajectory.Group // all that were sampled for them
 	recovered []trajectory.Group // that go on from failed calls
-	explored  []trajectory.Group // in which calls were forced
+	explored  []trajectory.Group // in which calls are forced, where it comes to that
 }
 
 // sample runs the episodes of a step.
