@@ -124,16 +124,19 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	goesOn(t, run, want, wantLog, episodes)
 }
 
-// Tools that the group called at the turn come last, each turn of its best episode is drawn, and what is drawn follows from seed, step and scenario.
+// Tools that the group called at the turn come last, each turn of its best episode is drawn, and what is drawn follows from seed, step and scenario. A
+// group that reasoned may do so before a call that is forced.
 func TestForcedCalls(t *testing.T) {
 	g := grpo()
 	g.GroupSize = 40
+	reasoning := ""
 	of := func(step int, turns ...string) []rollout.Forced {
 		e := &trajectory.Trajectory{Outcome: trajectory.OK, Reward: 0.5}
 		for _, name := range turns {
 			e.Turns = append(e.Turns, trajectory.Turn{Calls: []chat.ToolCall{{Name: name}}})
 		}
 		worse := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: make([]trajectory.Turn, 9)}
+		worse.Turns[8].ReasoningContent = reasoning
 		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: make([]trajectory.Turn, 9)}
 		return g.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, []string{"x", "y", "z"}, step, 5)
 	}
@@ -154,6 +157,20 @@ func TestForcedCalls(t *testing.T) {
 	}
 	if order := []byte(first[1][:3]); !slices.Equal(slices.Sorted(slices.Values(order)), []byte("xyz")) {
 		t.Errorf("at the turn without a call: %s", order)
+	}
+	first = map[int]string{}
+	for _, f := range of(1, "x", "y") {
+		first[len(f.Behind)] += f.Tool
+	}
+	if first[0][2] != 'x' || first[1][2] != 'y' {
+		t.Errorf("where x was called, then y: %s, then %s", first[0][:3], first[1][:3])
+	}
+	for _, reasoning = range []string{"Well.", ""} {
+		for _, f := range of(1, "x", "") {
+			if f.Thinks != (reasoning != "") {
+				t.Errorf("a group that reasons %q: %v", reasoning, f)
+			}
+		}
 	}
 	for _, f := range of(1) {
 		if len(f.Behind) != 0 {

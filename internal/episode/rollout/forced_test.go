@@ -61,6 +61,7 @@ func TestATurnIsForced(t *testing.T) {
 		t.Fatalf("%+v", other)
 	}
 	for i := range behind[:2] {
+		behind[i].Forced, behind[i].PolicyVersion = i == 1, 7+i
 		behind[i].SamplerLogprobs = slices.Repeat([]float32{-float32(i) - 3}, len(behind[i].CompletionIDs)) // no other's
 	}
 	elsewhere := slices.Clone(behind) // whose second turn stood behind something else
@@ -84,8 +85,14 @@ func TestATurnIsForced(t *testing.T) {
 		}
 		for i, turn := range e.Turns {
 			n := len(x.forced.Behind)
-			if turn.Forced != (i >= n && x.held[i-n]) {
-				t.Errorf("%s: the record of turn %d says %v", name, i, turn.Forced)
+			want := trajectory.Turn{} // of what the sampler said, version 0
+			if i < n {
+				want = behind[i]
+			} else {
+				want.Forced = x.held[i-n]
+			}
+			if turn.Forced != want.Forced || turn.PolicyVersion != want.PolicyVersion {
+				t.Errorf("%s: the record of turn %d says %v, by version %d", name, i, turn.Forced, turn.PolicyVersion)
 			}
 			if i < n && (!slices.Equal(turn.CompletionIDs, behind[i].CompletionIDs) || !slices.Equal(turn.SamplerLogprobs, behind[i].SamplerLogprobs)) {
 				t.Errorf("%s: turn %d is not the other episode's", name, i)
@@ -94,6 +101,10 @@ func TestATurnIsForced(t *testing.T) {
 	}
 	e, held, _ := run(rollout.Forced{Behind: elsewhere[:2], Tool: "add"}, callsOf{}) // from there on nothing is taken over
 	if e.Outcome != trajectory.OK || !slices.Equal(held, []bool{false, true, false}) || e.Turns[0].SamplerLogprobs[0] != -3 || e.Turns[1].SamplerLogprobs[0] == -4 {
+		t.Errorf("%s, held %v", e.Outcome, held)
+	}
+	e, held, _ = run(rollout.Forced{Behind: elsewhere, Tool: "add"}, callsOf{}) // nor later, where the prompts are the same by chance
+	if e.Outcome != trajectory.OK || !slices.Equal(held, []bool{false, false}) || len(e.Turns) != 3 || !slices.Equal(e.Turns[2].BridgeIDs, elsewhere[2].BridgeIDs) {
 		t.Errorf("%s, held %v", e.Outcome, held)
 	}
 	if e, _, _ := run(rollout.Forced{Behind: behind[:1], Tool: "add"}, nil); e.Outcome != trajectory.InfrastructureError || !strings.Contains(e.Error, "add is to be forced") {
