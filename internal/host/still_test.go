@@ -35,12 +35,18 @@ func TestSilenceIsBroken(t *testing.T) {
 		ended := h.Working("at work on eval")
 		time.Sleep(time.Second)
 		ended()
+		time.Sleep(time.Hour)
+		for range 3 { // works that follow each other are one silence
+			ended := h.Working("at work on eval")
+			time.Sleep(19 * time.Second)
+			ended()
+		}
 		h.Quiet = true
 		defer h.Working("at work in silence")()
 		time.Sleep(time.Hour)
 	})
 	if want := "a line\nstill at work on sft, for 50s\nstill compiling the program for prompts, for 29s\nstill compiling the program for prompts, for 59s\n" +
-		"still at work on sft, for 2m20s\n"; got != want {
+		"still at work on sft, for 2m20s\nstill at work on eval, for 11s\n"; got != want {
 		t.Errorf("it says\n%swant\n%s", got, want)
 	}
 }

@@ -344,6 +344,11 @@ func TestDisconnectCancelsUpstream(t *testing.T) {
 		<-cancelled // else the test does not end
 		<-ended
 	}
+	for metrics := ""; strings.Count(metrics, `action="abandoned"} 2`) == 0; metrics = scrape(t, p.URL, "") { // who hung up is counted so, else the test does not end
+		if strings.Contains(metrics, "shutting_down") {
+			t.Fatal(metrics)
+		}
+	}
 }
 
 // More requests than are taken at once are turned away, with when to come again; what is under way when the proxy stops is finished.
@@ -390,20 +395,30 @@ func TestTurnsAwayAndDrains(t *testing.T) {
 
 // What is under way behind the time that the end gives is told so: as an answer where none has begun, else in its stream.
 func TestCutsOff(t *testing.T) {
-	for want, begins := range map[string]bool{"503 {\"error\":{": false, "200 data: {": true} {
-		begun := make(chan struct{})
+	begun := make(chan struct{}, 1)
+	waits := mode(func(ctx context.Context, _ *Exchange) error {
+		begun <- struct{}{}
+		<-ctx.Done()
+		return fmt.Errorf("asking the model: %w", ctx.Err())
+	})
+	for name, tc := range map[string]struct {
+		begins bool
+		mode   Mode
+		want   string
+	}{"before an answer": {want: "503 {\"error\":{"}, "in a stream": {begins: true, want: "200 data: {"}, "in a mode": {mode: waits, want: "503 {\"error\":{"}} {
+		begins := tc.begins
 		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if begins {
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = io.WriteString(w, calls+"\n\n")
 				_ = http.NewResponseController(w).Flush()
 			}
-			close(begun)
+			begun <- struct{}{}
 			_, _ = io.Copy(io.Discard, r.Body) // only behind the body is it seen that a client hangs up
 			<-r.Context().Done()
 		}))
 		transport := &http.Transport{}
-		p, err := New(Options{Upstream: Upstream{URL: up.URL, Transport: transport}, Grace: time.Nanosecond})
+		p, err := New(Options{Upstream: Upstream{URL: up.URL, Transport: transport}, Grace: time.Nanosecond, Mode: tc.mode})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -421,17 +436,19 @@ func TestCutsOff(t *testing.T) {
 				stop()
 			}()
 		}
-		r, err := http.Post("http://"+l.Addr().String()+"/v1/chat/completions", "application/json", strings.NewReader(strings.Replace(asked, "{", fmt.Sprintf(`{"stream":%t,`, begins), 1)))
+		client := &http.Client{Timeout: time.Minute, Transport: transport} // else one that nobody tells waits as long as the test may
+		r, err := client.Post("http://"+l.Addr().String()+"/v1/chat/completions", "application/json", strings.NewReader(strings.Replace(asked, "{", fmt.Sprintf(`{"stream":%t,`, begins), 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if begins { // the client is told that it began
+			<-begun
 			stop()
 		}
 		text, _ := io.ReadAll(r.Body)
 		r.Body.Close()
-		if told := fmt.Sprintf("%d %s", r.StatusCode, text); !strings.HasPrefix(told, want) || !strings.Contains(told, `"code":"shutting_down"`) || strings.Contains(told, "[DONE]") {
-			t.Errorf("begun %t: %s", begins, told)
+		if told := fmt.Sprintf("%d %s", r.StatusCode, text); !strings.HasPrefix(told, tc.want) || !strings.Contains(told, `"code":"shutting_down"`) || strings.Contains(told, "[DONE]") {
+			t.Errorf("%s: %s", name, told)
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)

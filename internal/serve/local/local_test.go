@@ -3,9 +3,11 @@ package local
 import (
 	"errors"
 	"os"
+	"slices"
 	"testing"
 
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 )
@@ -55,6 +57,19 @@ func TestNamesOfAdapters(t *testing.T) {
 		o := Options{Models: models, Base: "b", Slots: 1}
 		if _, err := o.check(nil); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%v: %v", models, err)
+		}
+	}
+}
+
+// A key that nobody could send, or that everybody could, is none.
+func TestKeys(t *testing.T) {
+	h := &host.Host{LookupEnv: func(name string) (string, bool) { return map[string]string{"A": "one", "B": "two"}[name], name < "D" }}
+	if keys, err := Keys(h, []string{"A", "B"}); err != nil || !slices.Equal(keys, []string{"one", "two"}) {
+		t.Errorf("%v, %v", keys, err)
+	}
+	for _, name := range []string{"", "C", "NONE"} {
+		if keys, err := Keys(h, []string{"A", name}); fault.CodeOf(err) != fault.CodeUsage {
+			t.Errorf("%q: %v, %v", name, keys, err)
 		}
 	}
 }
