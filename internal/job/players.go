@@ -16,8 +16,9 @@ import (
 
 // players are the endpoint that plays users, and what it cost.
 type players struct {
-	client *llm.Client // nil where the configuration names none
-	c      config.UserModel
+	client  *llm.Client // nil where the configuration names none
+	c       config.UserModel
+	keyless error // what is said where its key is missing, once scenarios need it
 }
 
 // playersOf opens the endpoint of rollout.user. Its answers are kept in hone's cache folder: systems that say the same to a user
@@ -31,12 +32,9 @@ func playersOf(h *host.Host, c config.Config) (*players, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := h.KeyIn(u.KeyEnv, "the model that plays users", "rollout.user", "set rollout.user.key_env to another")
-	if err != nil {
-		return nil, err
-	}
+	key, keyless := h.KeyIn(u.KeyEnv, "the model that plays users", "rollout.user", "set rollout.user.key_env to another")
 	client, err := llm.New(llm.Options{BaseURL: u.URL, Key: llm.Secret(key), TokenBudget: u.TokenBudget, CacheDir: filepath.Join(store.Dir, "users")})
-	return &players{client, u}, err
+	return &players{client, u, keyless}, err
 }
 
 // Runnable refuses scenarios whose episodes could not be run: for what the servers lack, or for want of a model that plays users.
@@ -44,6 +42,9 @@ func (l *Episodes) Runnable(c config.Config, list []scenario.Scenario) error {
 	if scenario.PlayedByModel(list) && c.Rollout.User.Model == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "users of the scenarios are to be played by a model, and none is named", Where: "rollout.user",
 			Next: `name one in hone.yaml, as rollout: {user: {url: "http://127.0.0.1:8000/v1", model: NAME}} (hone serve is such a server), or give these users "says" in place of a goal`}
+	}
+	if scenario.PlayedByModel(list) && l.users != nil && l.users.keyless != nil {
+		return l.users.keyless
 	}
 	own := environment.CompleteTask().Name
 	if c.Rollout.CompleteTask && slices.ContainsFunc(l.Catalog.Tools(), func(t chat.Tool) bool { return t.Name == own }) {

@@ -13,6 +13,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
 	"hone/internal/recipe"
@@ -112,5 +113,20 @@ func TestStage(t *testing.T) {
 	}
 	if s, ok := g.Recoveries.Of(&tasks[0], e); !ok || len(s.Messages) != 3 {
 		t.Errorf("%v, %+v", ok, s)
+	}
+}
+
+// A key that is missing is told of where scenarios have users whom a model plays; who has none needs no key (TestEveryKeyActs).
+func TestKeyOfUsersIsMissing(t *testing.T) {
+	var c config.Config
+	c.Rollout.User = config.UserModel{URL: "http://there/v1", Model: "m", KeyEnv: "NONE"}
+	users, err := playersOf(&host.Host{CacheDir: t.TempDir(), LookupEnv: func(string) (string, bool) { return "", false }}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := []scenario.Scenario{{User: &scenario.User{Goal: "a hat"}}}
+	l := &Episodes{users: users, Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
+	if f, ok := errors.AsType[*fault.Error](l.Runnable(c, played)); !ok || f.Where != "rollout.user" || !strings.Contains(f.Next, "export NONE=") {
+		t.Errorf("%v", l.Runnable(c, played))
 	}
 }
