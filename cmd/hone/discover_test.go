@@ -118,3 +118,26 @@ func TestSandboxFlag(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, &stderr)
 	}
 }
+
+// An entry that names tools has the server offer these alone; a name that no tool has is an error with the names that there are.
+func TestDiscoverOfNamedTools(t *testing.T) {
+	script := npmServer(t, "server-memory")
+	t.Setenv("MCP_URL", "")
+	for tools, want := range map[string]string{`["read_*", "search_nodes"]`: "read_graph search_nodes", `["read_grap"]`: ""} {
+		workFolder(t, map[string]string{".mcp.json": fmt.Sprintf(`{"mcpServers": {"memory": {"command": "node", "args": [%q], "tools": %s}}}`, script, tools)})
+		code, out, said := hone(t, "", "discover", "--sandbox", "off", "--json")
+		var found struct {
+			Servers []struct{ Tools []struct{ Name string } }
+		}
+		_ = json.Unmarshal([]byte(out), &found)
+		var names []string
+		for _, s := range found.Servers {
+			for _, tool := range s.Tools {
+				names = append(names, tool.Name)
+			}
+		}
+		if got := strings.Join(names, " "); got != want || (code == 0) != (want != "") || want == "" && !strings.Contains(said, "next:  name some of ") {
+			t.Errorf("%s: exit code %d, %s, %s", tools, code, got, said)
+		}
+	}
+}

@@ -2,9 +2,9 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,9 +73,7 @@ func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, erro
 			if c.Servers[r.Tools.Name].URL != "" {
 				next = "look at the server, its URL and its token, or: hone doctor"
 			}
-			if m, ok := errors.AsType[mistake](r.Err); ok {
-				next = m.next
-			}
+			next = cmp.Or(Mending(r.Err), next)
 			return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot discover the tools of an MCP server",
 				Where: r.Tools.Name, Err: r.Err, Next: next}
 		}

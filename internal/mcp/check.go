@@ -17,6 +17,12 @@ type mistake struct{ why, next string }
 
 func (m mistake) Error() string { return m.why }
 
+// Mending is the edit of the configuration that mends an error; "" where another thing is to be done.
+func Mending(err error) string {
+	m, _ := errors.AsType[mistake](err)
+	return m.next
+}
+
 // wrongly is the error of a server's configuration, at a place in a file or of a flag. next is said where the mistake itself
 // does not know better.
 func wrongly(what, where string, err error, next string) error {

@@ -24,6 +24,9 @@ func (o *Housing) NextForAdded(server mcp.Server, err error, again func(more ...
 }
 
 func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(more ...string) string) string {
+	if mending := mcp.Mending(err); mending != "" {
+		return mending
+	}
 	switch {
 	case server.URL != "":
 		return "look at the server, its URL and its token: " + server.Hide(server.URL)
