@@ -42,6 +42,14 @@ rivals_hot|rejection,continued|--sft-rate 3e-4|{rollout: {temperature: 1.3}, grp
 rivals_wide|rejection,continued|--sft-rate 3e-4 --groups 8 --group-size 16|grpo: {advantage: centred}
 rivals_f32|rejection,continued|--sft-rate 2e-4|{engine: {dtype: f32}, grpo: {advantage: centred}}
 rivals_long|rejection,continued|--sft-rate 2e-4 --steps 160|grpo: {advantage: centred}
+rivals_more|rejection,continued|--sft-rate 2e-4 --steps 200|grpo: {advantage: centred}
+rivals_more_hot|rejection,continued|--sft-rate 2e-4 --steps 200|{rollout: {temperature: 1.3}, grpo: {advantage: centred}}
+from_best|grpo|--grpo-rate 1.5e-4 --shown-kinds 0 --epochs 68|{sft: {optimizer: {learning_rate: 3e-4}}, rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
+from_best_low|grpo|--grpo-rate 7e-5 --shown-kinds 0 --epochs 68|{sft: {optimizer: {learning_rate: 3e-4}}, rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
+from_sft|grpo|--grpo-rate 1.5e-4 --shown-kinds 0|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
+from_base|grpo|--grpo-rate 1.5e-4 --shown-kinds 0 --demonstrations 16 --epochs 1|{sft: {optimizer: {learning_rate: 1e-12}}, rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
+quiet|grpo|--grpo-rate 1.5e-4 --shown-kinds 0|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
+noisy|grpo|--grpo-rate 1.5e-4 --shown-kinds 0 --reward-noise 0.2|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
 turns|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, discount: 1}}
 turns_progress|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, discount: 0.9, progress: 0.5}}
 episodes|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred}

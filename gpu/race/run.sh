@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# A race: hone and TRL train the same model, from the same start, on the same tasks of the same server, a GPU each.
+# A race: hone and TRL train the same model, from the same start, on the same tasks of the same server.
 #   gpu/race/run.sh wheels FOLDER             here: the Python packages that a GPU machine without network lacks
 #   gpu/race/run.sh run HONE WHEELS RESULTS   there: HONE is what gpu/unpack.sh made
-# MINUTES (5) bounds each side. RESULTS/sides.tsv: side, step, seconds since the side began, adapter; eval.json has the success of each.
+# $GPUS ("0 1") is hone's and TRL's; "0 0": they share one. MINUTES (5) bounds each side.
+# RESULTS/sides.tsv: side, step, seconds since the side began, adapter; eval.json has the success of each.
 # Both sides: rewards 1 for all checks and 0.3 for the gold calls' share, 16 tasks x 8, a constant 3e-4, LoRA r 16, bf16.
 # TRL samples with transformers' generate: vLLM, its faster way, is no part of the wheels.
 set -euo pipefail
@@ -16,6 +17,7 @@ wheels)
 run)
   folder=$2 wheels=$(realpath "$3") results=$(realpath -m "$4") minutes=${MINUTES:-5}
   mkdir -p "$results"
+  read -ra gpus <<<"${GPUS:-0 1}"
   cd "$folder"
   . ./env.sh
   python3 -m pip install -q --no-index --no-deps --no-compile --target site "$wheels"/*.whl
@@ -42,9 +44,9 @@ line = {"messages": [{"role": "system", "content": "Call a tool to get the resul
 text = json.loads(subprocess.run(["hone", "--config", "race.yaml", "inspect", "render", "--model", "merged"], input=json.dumps(line), capture_output=True, text=True, check=True).stdout)["text"]
 open("system.txt", "w").write(text[len("<|im_start|>system\n"):text.index("<|im_end|>")])
 P
-  (CUDA_VISIBLE_DEVICES=0 timeout "$((minutes * 60))" hone --config race.yaml --seed 1 train --base-model merged --dataset race.json --output-dir runs/hone >"$results/hone.log" 2>&1 || true) &
+  (CUDA_VISIBLE_DEVICES=${gpus[0]} timeout "$((minutes * 60))" hone --config race.yaml --seed 1 train --base-model merged --dataset race.json --output-dir runs/hone >"$results/hone.log" 2>&1 || true) &
   sides=$!
-  (CUDA_VISIBLE_DEVICES=1 PYTHONPATH=site timeout "$((minutes * 60))" python3 "$here/peer.py" --model merged --tasks race.json --system system.txt --server "$server" --out runs/trl --steps 400 --rows 64 >"$results/trl.log" 2>&1 || true) &
+  (CUDA_VISIBLE_DEVICES=${gpus[1]} PYTHONPATH=site timeout "$((minutes * 60))" python3 "$here/peer.py" --model merged --tasks race.json --system system.txt --server "$server" --out runs/trl --steps 400 --rows 64 >"$results/trl.log" 2>&1 || true) &
   sides="$sides $!"
   (while sleep 2; do # a run keeps its newest checkpoints only
     for c in runs/hone/checkpoints/grpo_step_*/; do
