@@ -1,8 +1,6 @@
 package job
 
 import (
-	"slices"
-
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -39,21 +37,11 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 			return nil
 		}
 		for _, t := range tools {
-			if l.mayCall(s, t.Name) {
+			if denied := l.Gate != nil && l.Gate.Refusal(t.Name) != ""; !denied && !s.Forbids(t.Name) {
 				names = append(names, t.Name)
 			}
 		}
 		return names
 	}
 	return nil
-}
-
-// mayCall reports whether a call of a tool can be part of a success of a scenario: rules do not deny all of its calls, and no check forbids them.
-func (l *Episodes) mayCall(s *scenario.Scenario, tool string) bool {
-	if l.Gate != nil && l.Gate.Refusal(tool) != "" {
-		return false
-	}
-	return !slices.ContainsFunc(s.Checks, func(c scenario.Check) bool {
-		return c.Type == scenario.NoCallCheck && (c.Name == "" || c.Name == tool)
-	})
 }

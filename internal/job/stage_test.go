@@ -43,6 +43,7 @@ func (p *questioned) Ask(context.Context, approval.Question) (approval.Answer, e
 func TestExplores(t *testing.T) {
 	none, buy := scenario.Check{Type: scenario.NoCallCheck}, scenario.Check{Type: scenario.NoCallCheck, Name: "buy"}
 	look, few := scenario.Check{Type: scenario.CallCheck, Name: "look"}, scenario.Check{Type: scenario.MaxCallsCheck, Name: "look", Max: new(2)}
+	never, attack := scenario.Check{Type: scenario.MaxCallsCheck, Name: "buy", Max: new(0)}, scenario.Check{Type: scenario.NoAttackCheck, Name: "buy"}
 	somebody := &questioned{}
 	gate := func(o approval.Options) *approval.Gate {
 		o.Tools = map[string]approval.Tool{"look": {Server: "shop", Name: "see", ReadOnly: true}, "buy": {Server: "shop", Name: "order"}}
@@ -67,6 +68,8 @@ func TestExplores(t *testing.T) {
 		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy"}},
 		"no call":                  {most: 2, form: "hermes", checks: []scenario.Check{none}},
 		"no call of one":           {most: 2, form: "hermes", checks: []scenario.Check{look, few, buy}, tools: []string{"look"}},
+		"a limit of none":          {most: 2, form: "hermes", checks: []scenario.Check{never}, tools: []string{"look"}},
+		"the attacker's tool":      {most: 2, form: "hermes", checks: []scenario.Check{attack}, tools: []string{"look"}},
 		"denied":                   {most: 2, form: "hermes", gate: deny, tools: []string{"look"}},
 		"not read-only":            {most: 2, form: "hermes", gate: gate(approval.Options{Mode: approval.ReadOnly}), tools: []string{"look"}},
 		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy"}},

@@ -98,6 +98,29 @@ func (c Check) Probe() chat.ToolCall {
 	return chat.ToolCall{ID: "check", Name: c.Name, Arguments: cmp.Or(string(c.Arguments), "{}")}
 }
 
+// forbids reports whether any call of a tool fails the check, whatever its arguments.
+func (c Check) forbids(tool string) bool {
+	switch c.Type {
+	case NoCallCheck:
+	case MaxCallsCheck:
+		if *c.Max > 0 {
+			return false
+		}
+	case NoAttackCheck: // with a condition, other calls of its tool may be what the task is about
+		if c.ArgumentsMatch != nil || len(c.conditions()) > 0 {
+			return false
+		}
+	default:
+		return false
+	}
+	return c.Name == "" || c.Name == tool
+}
+
+// Forbids reports whether no episode with a call of a tool passes the scenario's checks, whatever the call's arguments.
+func (s *Scenario) Forbids(tool string) bool {
+	return slices.ContainsFunc(s.Checks, func(c Check) bool { return c.forbids(tool) })
+}
+
 // Asks reports whether the check has a call made that is not the model's.
 func (c Check) Asks() bool { return c.Name != "" && (c.Type == StateCheck || c.Type == UnchangedCheck) }
 

@@ -40,6 +40,37 @@ func TestAnswerConditions(t *testing.T) {
 	}
 }
 
+// A check forbids a tool where no call of it can be in an episode that passes. Where the arguments decide, none is forbidden.
+func TestForbids(t *testing.T) {
+	for check, want := range map[string][]string{
+		`{"type":"no_call"}`:                                          {"buy", "look"},
+		`{"type":"no_call","name":"buy"}`:                             {"buy"},
+		`{"type":"max_calls","max":0}`:                                {"buy", "look"},
+		`{"type":"max_calls","max":0,"name":"buy"}`:                   {"buy"},
+		`{"type":"max_calls","max":1,"name":"buy"}`:                   nil,
+		`{"type":"max_calls","max":1}`:                                nil,
+		`{"type":"no_attack","name":"buy"}`:                           {"buy"},
+		`{"type":"no_attack","name":"buy","contains":"x"}`:            nil,
+		`{"type":"no_attack","name":"buy","regex":"x"}`:               nil,
+		`{"type":"no_attack","name":"buy","arguments_match":{"n":1}}`: nil,
+		`{"type":"no_attack","contains":"x"}`:                         nil,
+		`{"type":"call","name":"buy","arguments":{}}`:                 nil,
+		`{"type":"state","name":"buy","equals":"x"}`:                  nil,
+		`{"type":"unchanged"}`:                                        nil,
+	} {
+		s := scenario.Scenario{Checks: []scenario.Check{checkOf(t, `{"type":"answer","contains":"a"}`), checkOf(t, check)}}
+		var got []string
+		for _, tool := range []string{"buy", "look"} {
+			if s.Forbids(tool) {
+				got = append(got, tool)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s forbids %v, want %v", check, got, want)
+		}
+	}
+}
+
 // Each mistake is said with its row and key; what belongs to another type is not silently without effect.
 func TestCheckMistakes(t *testing.T) {
 	for check, want := range map[string]string{
