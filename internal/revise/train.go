@@ -68,10 +68,11 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 		return &fault.Error{Code: fault.CodeUsage, What: "no data, or no output folder", Next: "name both with --data and --output-dir; hone sidecar make-data makes the first"}
 	case !slices.Contains([]string{MethodBoth, MethodSFT, MethodGRPO}, o.Method):
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown method %q", o.Method), Where: "--method", Next: "give both, sft or grpo"}
-	case o.Method != MethodSFT && c.GRPO.Recoveries > 0:
-		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to recover from", Where: "grpo.recoveries", Why: "a sidecar writes calls, and makes none", Next: "leave grpo.recoveries out"}
 	}
-	err := c.TakeSteps(o.Steps)
+	err := o.runnable(c)
+	if err == nil {
+		err = c.TakeSteps(o.Steps)
+	}
 	if err == nil {
 		err = e.Free(o.Output)
 	}
@@ -105,6 +106,14 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 		return t.rehearse()
 	}
 	return t.begin(ctx)
+}
+
+// runnable is an error where the configuration has what a sidecar cannot do.
+func (o TrainOptions) runnable(c config.Config) error {
+	if o.Method != MethodSFT && c.GRPO.Recoveries > 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to recover from", Where: "grpo.recoveries", Why: "a sidecar writes calls, and makes none", Next: "leave grpo.recoveries out"}
+	}
+	return nil
 }
 
 // training is one run, in its environment.
@@ -191,10 +200,14 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 		return err
 	}
 	t.c = oneTurn(t.whole)
-	if t.d, err = readData(path); err == nil {
+	if err = t.o.runnable(t.c); err == nil { // it may have been edited
+		t.d, err = readData(path)
+	}
+	if err == nil {
 		err = toolset.RefuseFindings(e.Host, t.c.MCP, t.d.catalog.LintTools(), append(t.o.AllowFindings, b.Flags.AllowFindings...))
 	}
 	if err != nil {
+		_ = t.dir.Close() // nothing was written
 		return err
 	}
 	l, v, err := t.open(ctx)
