@@ -22,7 +22,7 @@ func newSFT(a *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&f.Data, "data", "", "a file or folder of conversations or trajectories, in any format that hone data reads")
 	c.Flags().StringVar(&f.Catalog, "catalog", "", "tools of rows that name none (default catalog.json beside the data, where there is one)")
-	c.Flags().IntVar(&f.Steps, "steps", 0, "most steps, however many sft.epochs has (default sft.steps)")
+	c.Flags().IntVar(&f.Steps, "steps", 0, "steps, in place of sft.epochs (default sft.steps)")
 	dataFlags(a, c.Flags(), &f, &resume)
 	return c
 }

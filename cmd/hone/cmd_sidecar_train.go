@@ -42,7 +42,7 @@ func newSidecarTrain(a *app) *cobra.Command {
 	f.StringVar(&o.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	f.StringVar(&o.Adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	f.StringSliceVar(&o.Sources, "sources", nil, "learn from drafts of these sources alone (default all)")
-	f.IntVar(&o.Steps, "steps", 0, "most steps of SFT, and steps of GRPO (default sft.steps and grpo.steps)")
+	f.IntVar(&o.Steps, "steps", 0, "steps of SFT in place of sft.epochs, and of GRPO (default sft.steps and grpo.steps)")
 	f.IntVar(&o.ProbeEvery, "probe-every", 20, "steps of SFT between two looks for copies; 0: none")
 	f.Float64Var(&o.Weights.Regression, "regression", o.Weights.Regression, "what damage to a right draft earns: a negative number")
 	f.BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")

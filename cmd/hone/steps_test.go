@@ -13,15 +13,20 @@ import (
 	"hone/internal/fault"
 )
 
-// --steps bounds a training: it is what a dry run says, what the run keeps, and what a stopped run goes on to.
-func TestStepsBoundTraining(t *testing.T) {
+// --steps is how many a training takes, fewer than its epochs have or more: what a dry run says, what the run keeps, and what a stopped run goes on to.
+func TestStepsOfTraining(t *testing.T) {
 	for verb, x := range map[string]struct{ dry, end string }{
 		"sft":     {"would take 3 steps over", "sft +3/3"},
 		"sidecar": {"would take 3 steps of SFT and 3 steps of GRPO on", "grpo +3/3"},
 	} {
 		t.Run(verb, func(t *testing.T) {
 			command, env, _ := toyRun(t, verb)
-			command = slices.Concat(command[:len(command)-1], []string{"--steps", "3", "--output-dir", "out"})
+			rest := command[:len(command)-1]
+			more := strings.ReplaceAll(x.dry, "3", "7") // two passes have 4
+			if code, _, said := hone(t, "", slices.Concat(rest, []string{"--steps", "7", "--output-dir", "out", "--dry-run"})...); code != 0 || !strings.Contains(said, more) {
+				t.Errorf("exit code %d, a dry run does not say %q: %s", code, more, said)
+			}
+			command = slices.Concat(rest, []string{"--steps", "3", "--output-dir", "out"})
 			if code, _, said := hone(t, "", append(command, "--dry-run")...); code != 0 || !strings.Contains(said, x.dry) {
 				t.Errorf("exit code %d, a dry run does not say %q: %s", code, x.dry, said)
 			}

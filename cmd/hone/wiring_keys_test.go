@@ -80,7 +80,7 @@ func (w wired) learning() []acting {
 		{"rollout.temperature", g.Temperature, 0.71}, {"seed", g.Seed, uint64(7001)},
 		{"(bound of the mismatch, in float32)", g.MaxMismatch > 0 && g.MaxMismatch <= 1e-3, true},
 
-		{"sft.epochs", s.Epochs, 2}, {"sft.steps", s.Most, 17}, {"sft.batch_size", s.BatchSize, 4}, {"sft.checkpoint_every", s.CheckpointEvery, 19},
+		{"sft.epochs", s.Epochs, 2}, {"sft.steps", s.Steps, 17}, {"sft.batch_size", s.BatchSize, 4}, {"sft.checkpoint_every", s.CheckpointEvery, 19},
 		{"sft.validation", len(s.Held), 2}, {"sft.eval_every", s.EvalEvery, 18}, {"sft.patience", s.Patience, 20},
 		{"sft.optimizer.learning_rate", s.Optimizer.LearningRate, 0.011}, {"sft.optimizer.max_grad_norm", s.Optimizer.MaxGradNorm, 0.12},
 		{"sft.optimizer.schedule", s.Optimizer.Schedule.Decay, recipe.Cosine}, {"sft.optimizer.warmup", s.Optimizer.Schedule.Warmup, 0.13},

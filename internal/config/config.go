@@ -119,7 +119,7 @@ type Optimizer struct {
 type SFT struct {
 	Optimizer Optimizer `yaml:"optimizer" doc:"Adam"`
 	Epochs    int       `yaml:"epochs" min:"1" doc:"passes over the demonstrations"`
-	Steps     int       `yaml:"steps" min:"0" doc:"most steps, however many the epochs have; 0 sets no bound. The learning rate falls over the steps that are taken"`
+	Steps     int       `yaml:"steps" min:"0" doc:"steps, in place of epochs: as many passes as they take; 0 takes what the epochs have. The learning rate falls over the steps that are taken"`
 	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
 	Unroll    string    `yaml:"unroll" enum:"whole,turns,prefixes" doc:"rows of one conversation: whole is one, or as many as the chat template's rewrites need; turns is one for each user turn, which alone is trained; prefixes is one for each user turn, of which all is trained, so early turns several times"`
 

@@ -6,7 +6,7 @@ import (
 	"hone/internal/fault"
 )
 
-// TakeSteps bounds the steps of SFT and of GRPO, as --steps says; 0 leaves what the keys say.
+// TakeSteps sets the steps of SFT and of GRPO, as --steps says; 0 leaves what the keys say.
 func (c *Config) TakeSteps(n int) error {
 	if n < 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot take %d steps", n), Where: "--steps", Next: "give 1 or more, or leave it out: sft.epochs and grpo.steps say how many then"}

@@ -227,7 +227,7 @@ type SFTAsked struct {
 	Base, Adapter string // base model; adapter to start from, "" for a fresh one
 	Data, Catalog string // conversations; tools of rows that name none
 	Output        string // run directory
-	Steps         int    // most steps
+	Steps         int    // in place of sft.epochs; 0: what the keys say
 	SkipBad       bool   // rows that cannot be read are left out
 	AllowFindings lint.Allowed
 }

@@ -109,7 +109,7 @@ func BenchTools(catalog *mcp.Catalog) mcpbench.Tools {
 
 // SFTOf is the stage of SFT that the configuration describes.
 func SFTOf(c config.Config) recipe.SFT {
-	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, Most: c.SFT.Steps, BatchSize: c.SFT.BatchSize, Optimizer: OptimizerOf(c.SFT.Optimizer),
+	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, Steps: c.SFT.Steps, BatchSize: c.SFT.BatchSize, Optimizer: OptimizerOf(c.SFT.Optimizer),
 		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed, EvalEvery: c.SFT.EvalEvery, Patience: c.SFT.Patience}
 }
 

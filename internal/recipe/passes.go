@@ -28,11 +28,7 @@ func (s SFT) NumSteps(n int) int {
 	if s.Steps > 0 {
 		return s.Steps
 	}
-	steps := s.Epochs * s.perEpoch(n)
-	if s.Most > 0 {
-		steps = min(steps, s.Most)
-	}
-	return steps
+	return s.Epochs * s.perEpoch(n)
 }
 
 func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }

@@ -15,8 +15,7 @@ type SFT struct {
 	Epochs          int
 	BatchSize       int
 	Optimizer       Optimizer
-	Steps           int // instead of Epochs: as many passes over the rows as they take
-	Most            int // steps, whatever Epochs say; 0: no bound
+	Steps           int // instead of Epochs: as many passes over the rows as they take; 0: Epochs
 	CheckpointEvery int // steps; 0: at the end only
 	Seed            uint64
 

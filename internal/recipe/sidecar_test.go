@@ -71,7 +71,7 @@ func TestSidecarTellsOfCopies(t *testing.T) {
 func TestShortSidecarIsProbed(t *testing.T) {
 	f, log := &fakeTrainer{}, newLog(t)
 	s, r := reviser(f, 0)
-	s.SFT.Most, s.GRPO.Steps, s.Probe.Every = 3, 0, 20
+	s.SFT.Steps, s.GRPO.Steps, s.Probe.Every = 3, 0, 20
 	if err := runSidecar(t.Context(), s, f, log); err != nil || len(f.Steps) != 3 || r.episodes != 25 || log.Metric["copies3"]["copies/fixed"] != 1 {
 		t.Errorf("%v: %d steps, %d episodes of probes, %v", err, len(f.Steps), r.episodes, log.Metric["copies3"])
 	}

@@ -48,7 +48,7 @@ type TrainOptions struct {
 	Method     string              `json:"method"`
 	Adapter    string              `json:"adapter,omitempty"`
 	Sources    []string            `json:"sources,omitempty"` // of the rows that are learnt from; none: all
-	Steps      int                 `json:"-"`                 // most steps of each stage; the configuration keeps them
+	Steps      int                 `json:"-"`                 // of each stage; the configuration keeps them
 	ProbeEvery int                 `json:"probe_every"`
 	Servers    toolset.Source      `json:"-"`
 	MCPConfig  string              `json:"mcp_config,omitempty"` // what is executed on; "": nothing is
