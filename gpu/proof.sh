@@ -85,7 +85,7 @@ wait)
     python3 "$here/wins/table.py" "$results/$part" 2>&1 | cut -c1-200 | head -60
   done
   cat "$results/chosen.txt" 2>/dev/null || true
-  [ -z "${4:-}" ] || (cd "$results" && find . \( -name '*.json' -o -name '*.rows' -o -name '*.log' -o -name '*.txt' -o -name '*.yaml' -o -name '*.tsv' -o -name 'metrics.jsonl' \) -size -3000k -print0 | tar --null -cJf "$4/results.tar.xz" -T -)
+  [ -z "${4:-}" ] || (cd "$results" && find . -path '*/checkpoints' -prune -o \( -name '*.json' -o -name '*.rows' -o -name '*.log' -o -name '*.txt' -o -name '*.yaml' -o -name '*.tsv' -o -name metrics.jsonl \) -size -3000k -print0 | tar --null --ignore-failed-read -cJf "$4/results.part" -T - 2>/dev/null || true; mv "$4/results.part" "$4/results.tar.xz")
   ;;
 *) usage ;;
 esac

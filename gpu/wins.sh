@@ -42,6 +42,8 @@ rivals_hot|rejection,continued|--sft-rate 3e-4|{rollout: {temperature: 1.3}, grp
 rivals_wide|rejection,continued|--sft-rate 3e-4 --groups 8 --group-size 16|grpo: {advantage: centred}
 rivals_f32|rejection,continued|--sft-rate 2e-4|{engine: {dtype: f32}, grpo: {advantage: centred}}
 rivals_long|rejection,continued|--sft-rate 2e-4 --steps 160|grpo: {advantage: centred}
+rejection_long|rejection|--sft-rate 2e-4 --steps 160|grpo: {advantage: centred}
+continued_long|continued|--sft-rate 2e-4 --steps 160|grpo: {advantage: centred}
 rivals_more|rejection,continued|--sft-rate 2e-4 --steps 200|grpo: {advantage: centred}
 rivals_more_1e-4|rejection,continued|--sft-rate 1e-4 --steps 200|grpo: {advantage: centred}
 rivals_more_4e-4|rejection,continued|--sft-rate 4e-4 --steps 200|grpo: {advantage: centred}
@@ -57,10 +59,12 @@ turns_progress|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level
 episodes|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred}
 recoveries|grpo|--grpo-rate 1.5e-4 --groups 12|grpo: {advantage: centred, recoveries: 4}
 hot_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
-explore_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
+explore_own|grpo|--grpo-rate 1.5e-4 --steps 16|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
 explore_more_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 32}, explorations: 16}}
 imitate_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, imitation: {rows: 16}}}
 rivals_own|rejection,continued|--sft-rate 2e-4 --steps 100|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
+rejection_own|rejection|--sft-rate 2e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
+continued_own|continued|--sft-rate 2e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
 TRIALS
 }
 
