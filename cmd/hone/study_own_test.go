@@ -22,7 +22,7 @@ import (
 )
 
 const ownConfig = `lora: {rank: 2}
-sft: {batch_size: 2}
+sft: {batch_size: 3}
 rollout: {max_tokens: 4, max_turns: 2}
 model: {context: 2048}
 mcp: {approval: {allow: ["*/look", "*/buy"]}}
@@ -60,7 +60,16 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	ran(2, append(slices.Clone(command), "--reward-noise", "1.5")...)
 	ran(0, append(slices.Clone(command), "--dry-run")...)
 	ran(2, append(slices.Clone(command), "--shown-kinds", "0", "--demonstrations", "9", "--output-dir", "unsolved")...) // the arm gold has nothing to learn from
+	ran(2, append(slices.Clone(command), "--steps", "1", "--groups", "1", "--output-dir", "stepless")...)
+	if said.Reset(); exists("stepless") {
+		t.Error("an arm without a step is refused after its run has begun")
+	}
 	ran(0, command...)
+	for name, next := range map[string]string{"start": "grpo: ", "grpo": "gold: "} { // a result is told before the next arm has trained
+		if told, after := strings.Index(said.String(), "\n"+name+" "), strings.Index(said.String(), "\n"+next); told < 0 || after < told {
+			t.Errorf("%s is told at %d, and the next arm's end at %d: %s", name, told, after, &said)
+		}
+	}
 	if len(sold()) == 0 {
 		t.Error("nothing was made on the server")
 	}

@@ -94,6 +94,11 @@ func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
 			Next: "set another grpo.advantage"}
 	}
 	c = settingsOf(c, o)
+	if slices.ContainsFunc(k.Arms, func(arm string) bool { return arm != ArmGRPO }) && supervisedSteps(c) == 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: "an arm that is SFT would have no step", Where: "--steps, --groups, --group-size",
+			Why:  fmt.Sprintf("it takes as many rows as grpo samples rollouts, %d, in whole batches of %d", c.GRPO.Steps*c.GRPO.ScenariosPerStep*c.GRPO.GroupSize, c.SFT.BatchSize),
+			Next: "give more of them, a smaller sft.batch_size, or --arms " + ArmGRPO}
+	}
 	if o.Output == "" {
 		o.Output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
 	}
@@ -217,7 +222,10 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 	evaluate := func(name string) error {
 		ts, err := recipe.Evaluation{Stage: report.EvalStage + name, Runner: s.track.Evaluation(s.episodes.Evaluation(s.c.Eval)), Scorer: s.episodes.Scorer, Log: s.log, Progress: s.progress}.Run(ctx, s.tasks.Test)
 		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
-		return err
+		if err != nil {
+			return err
+		}
+		return s.told(systems)
 	}
 	if err := recipe.Publish(s.publisher, report.EvalStage+job.BaseOnly); err != nil {
 		return nil, err
@@ -259,11 +267,16 @@ func fromStart(trainer interface{ Load(dir string) error }, start string, arms [
 	return nil
 }
 
+// supervisedSteps are those of an arm that is SFT: as many rows as GRPO samples rollouts.
+func supervisedSteps(c config.Config) int {
+	return c.GRPO.Steps * c.GRPO.ScenariosPerStep * c.GRPO.GroupSize / c.SFT.BatchSize
+}
+
 // arm trains one arm from the adapter that is loaded.
 func (s comparison) arm(ctx context.Context, name string) error {
 	grpo := s.pipeline(job.MaxMismatch(s.episodes.Model)).GRPO
 	sampled := func() recipe.Runner { return s.track.Rollouts(s.episodes.Rollouts(s.c.Rollout.Temperature)) }
-	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
+	steps := supervisedSteps(s.c)
 	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.kept.SFTRate
 	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
@@ -312,19 +325,38 @@ type comparisonSummary struct {
 	Seconds float64                 `json:"seconds"`
 }
 
-func (s comparison) report(systems []recipe.System) error {
+// page writes the report of what is measured so far.
+func (s comparison) page(systems []recipe.System) (eval.Results, error) {
 	_, n, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
 		p.Say("device", s.episodes.Model.Engine.Description())
 		p.Say("split", s.size.HeldOut())
 		p.Pairs = pairsOf(systems)
 	})
+	return n.Results, err
+}
+
+// told says what the newest system came to, so that a comparison which is ended in a later arm has told of the arms before.
+func (s comparison) told(systems []recipe.System) error {
+	results, err := s.page(systems)
 	if err != nil {
 		return err
 	}
-	results := n.Results
+	name := systems[len(systems)-1].Name
+	s.Say("%s", toldOf(name, results.Systems[name]))
+	return nil
+}
+
+func toldOf(name string, v eval.Summary) string {
+	return fmt.Sprintf("%-10s first call %s  whole episode %s  of %d", name, v.FirstCallText(), v.EpisodeText(), v.N)
+}
+
+func (s comparison) report(systems []recipe.System) error {
+	results, err := s.page(systems)
+	if err != nil {
+		return err
+	}
 	for _, x := range systems {
-		v := results.Systems[x.Name]
-		s.Say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
+		s.Say("%s", toldOf(x.Name, results.Systems[x.Name]))
 	}
 	summary := comparisonSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
 	return json.NewEncoder(s.Data).Encode(summary)

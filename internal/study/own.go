@@ -42,8 +42,7 @@ func (d experiment) own(l *job.Episodes) (t demo.Tasks, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.Validation = scenario.OfSplit(list, scenario.Validation)
-	t.Validation = t.Validation[:min(numWatched, len(t.Validation))]
+	t.Validation = watched(scenario.OfSplit(list, scenario.Validation), d.c.Seed)
 	random := rand.New(rand.NewPCG(d.c.Seed, 1))
 	random.Shuffle(len(t.Train), func(i, j int) { t.Train[i], t.Train[j] = t.Train[j], t.Train[i] })
 	if d.size.ShownKinds == 0 {
@@ -63,6 +62,12 @@ func (d experiment) own(l *job.Episodes) (t demo.Tasks, err error) {
 		}
 	}
 	return t, nil
+}
+
+// watched are the scenarios that GRPO measures itself on while it trains, drawn by the seed: a file may have its kinds one after the other.
+func watched(list []scenario.Scenario, seed uint64) []scenario.Scenario {
+	rand.New(rand.NewPCG(seed, 2)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:min(numWatched, len(list))]
 }
 
 // drawnTools are n of the tools that scenarios call.

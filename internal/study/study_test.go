@@ -6,11 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"hone/internal/config"
 	"hone/internal/demo"
+	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/recipe"
@@ -102,3 +105,28 @@ func TestPairsOfAComparison(t *testing.T) {
 		t.Errorf("%q, want %s", got, want)
 	}
 }
+
+// A file may have its kinds of task one after the other; what is watched has some of each, the same for a seed.
+func TestWatchedAreDrawn(t *testing.T) {
+	var list []scenario.Scenario
+	for i := range 4 * numWatched {
+		list = append(list, scenario.Scenario{ID: fmt.Sprint(i)})
+	}
+	got := watched(slices.Clone(list), 1)
+	quarters := map[int]int{}
+	for _, s := range got {
+		i, _ := strconv.Atoi(s.ID)
+		quarters[i/numWatched]++
+	}
+	if len(got) != numWatched || len(quarters) != 4 || quarters[0] == numWatched {
+		t.Errorf("%d are watched, by quarters of the file: %v", len(got), quarters)
+	}
+	if again, other := watched(slices.Clone(list), 1), watched(slices.Clone(list), 2); !slices.EqualFunc(got, again, sameID) || slices.EqualFunc(got, other, sameID) {
+		t.Error("what is watched does not follow from the seed")
+	}
+	if few := watched(slices.Clone(list[:3]), 1); len(few) != 3 {
+		t.Errorf("%d of 3 are watched", len(few))
+	}
+}
+
+func sameID(a, b scenario.Scenario) bool { return a.ID == b.ID }
