@@ -5,8 +5,8 @@
 #   gpu/proof.sh wait RESULTS SECONDS [OUT]       waits until all has ended, or so long; prints what there is, and packs it to OUT
 # FOLDER is what gpu/unpack.sh made; own/ in it is the second server, PyPI's unit-converter-mcp. $GPUS (0 1), $JOBS runs at once on each (9).
 # Which setting must win was fixed on validation tasks: half of the kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. On the first
-# GPU its test is run, then noise, credit and starts; on the last the second server's test, then GRPO from the best SFT. An ended machine loses what runs,
-# so wait often, and give EARLIER: a trial of the test takes about 15 minutes beside eight others on an H200.
+# GPU its test begins, on the last the second server's; then GRPO from the best SFT, and last noise, credit and starts take what room there is on any.
+# An ended machine loses what runs, so wait often, and give EARLIER: a trial of the test takes about 15 minutes beside eight others on an H200.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 usage() {
@@ -14,23 +14,26 @@ usage() {
   exit 2
 }
 
-# trials NAME GPU TRIAL...: those of one folder of results, until all have ended
+# trials NAME GPUS TRIAL...: those of one folder of results, until all have ended
 trials() {
-  local name=$1 gpu=$2
+  local name=$1 gpus=$2
   shift 2
-  WAIT=3000 JOBS=${JOBS:-9} GPUS=$gpu "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1
+  WAIT=3000 JOBS=${JOBS:-9} GPUS=$gpus "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1
+}
+
+# begun NAME TRIALS: until so many of them have begun
+begun() {
+  until [ "$(find "$results/$1" -name '*.pid' 2>/dev/null | wc -l)" -ge "$2" ]; do sleep 3; done
 }
 
 all() {
-  local gpus=${GPUS:-0 1} chosen="4 5"
-  (
-    SEEDS="1 2 3" MORE="--split test" trials test "${gpus%% *}" explore_more rejection_long continued_long
-    SEEDS=$chosen trials parts "${gpus%% *}" quiet noisy episodes turns turns_progress recoveries from_sft from_base
-  ) &
-  (
-    SEEDS="1 2 3" MORE="--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json" trials own "${gpus##* }" explore_own rejection_own continued_own
-    SEEDS="1 2 3" MORE="--split test" trials best "${gpus##* }" from_best
-  ) &
+  local gpus=${GPUS:-0 1} on="--dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json"
+  SEEDS="1 2 3" MORE="--split test" trials test "${gpus%% *}" explore_more rejection_long continued_long &
+  SEEDS="1 2 3" MORE="--split test $on" trials own "${gpus##* }" explore_own rejection_own continued_own &
+  begun test 9 && begun own 9
+  SEEDS="1 2 3" MORE="--split test" trials best "$gpus" from_best &
+  begun best 3
+  SEEDS="4 5" trials parts "$gpus" from_sft from_base quiet noisy episodes turns turns_progress recoveries &
   wait
 }
 

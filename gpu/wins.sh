@@ -52,12 +52,12 @@ from_best|grpo|--grpo-rate 1.5e-4 --shown-kinds 0 --epochs 68|{sft: {optimizer: 
 from_best_low|grpo|--grpo-rate 7e-5 --shown-kinds 0 --epochs 68|{sft: {optimizer: {learning_rate: 3e-4}}, rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
 from_sft|grpo|--grpo-rate 1.5e-4 --shown-kinds 0|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
 from_base|grpo|--grpo-rate 1.5e-4 --shown-kinds 0 --demonstrations 16 --epochs 1|{sft: {optimizer: {learning_rate: 1e-12}}, rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
-quiet|grpo|--grpo-rate 1.5e-4 --shown-kinds 0|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
-noisy|grpo|--grpo-rate 1.5e-4 --shown-kinds 0 --reward-noise 0.2|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
-turns|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, discount: 1}}
-turns_progress|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, discount: 0.9, progress: 0.5}}
-episodes|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred}
-recoveries|grpo|--grpo-rate 1.5e-4 --groups 12|grpo: {advantage: centred, recoveries: 4}
+quiet|grpo|--grpo-rate 1.5e-4 --steps 60 --shown-kinds 0|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
+noisy|grpo|--grpo-rate 1.5e-4 --steps 60 --shown-kinds 0 --reward-noise 0.2|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
+turns|grpo|--grpo-rate 1.5e-4 --steps 40|grpo: {advantage: centred, credit: {level: turn, discount: 1}}
+turns_progress|grpo|--grpo-rate 1.5e-4 --steps 40|grpo: {advantage: centred, credit: {level: turn, discount: 0.9, progress: 0.5}}
+episodes|grpo|--grpo-rate 1.5e-4 --steps 40|grpo: {advantage: centred}
+recoveries|grpo|--grpo-rate 1.5e-4 --steps 40 --groups 12|grpo: {advantage: centred, recoveries: 4}
 hot_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
 explore_own|grpo|--grpo-rate 1.5e-4 --steps 16|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
 explore_more_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 32}, explorations: 16}}
@@ -76,7 +76,7 @@ start() {
   # shellcheck disable=SC2086
   HERE=$here CUDA_VISIBLE_DEVICES=$gpu setsid nohup bash -c 'out=$1; shift; "$@" >"$out.part" 2>"$out.log" </dev/null && python3 "$HERE/wins/rows.py" "$out.run" >"$out.rows" && mv "$out.part" "$out.json" || echo "exit code $?" >>"$out.log"' trial "$at" \
     hone --config "$at.yaml" demo learn --plain --yes --sandbox "${SANDBOX:-off}" --backend "${BACKEND:-cuda}" --split validation --seed "$seed" --shown-kinds "${SHOWN:-8}" \
-    --steps "${STEPS:-80}" --groups "${GROUPS_PER_STEP:-16}" --group-size 8 --arms "$arms" --output-dir "$at.run" $flags ${MORE:-} >/dev/null 2>&1 &
+    --steps "${STEPS:-80}" --groups "${GROUPS_PER_STEP:-16}" --group-size 8 --arms "$arms" --output-dir "$at.run" $flags ${MORE:-} >/dev/null 2>&1 9>&- &
   echo "$!" >"$at.pid"
 }
 
@@ -130,7 +130,7 @@ run)
   . ./env.sh
   shift 3
   for ((waited = 0; waited <= ${WAIT:-500}; waited += 5)); do
-    left=$(fill "$results" "$@")
+    left=$({ flock 9 && fill "$results" "$@"; } 9>"$(dirname "$results")/places.lock") # runs of other folders may look for room too
     [ "$left" != 0 ] || break
     sleep 5
   done
