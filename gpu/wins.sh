@@ -52,19 +52,19 @@ from_best|grpo|--grpo-rate 1.5e-4 --shown-kinds 0 --epochs 68|{sft: {optimizer: 
 from_best_low|grpo|--grpo-rate 7e-5 --shown-kinds 0 --epochs 68|{sft: {optimizer: {learning_rate: 3e-4}}, rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
 from_sft|grpo|--grpo-rate 1.5e-4 --shown-kinds 0|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
 from_base|grpo|--grpo-rate 1.5e-4 --shown-kinds 0 --demonstrations 16 --epochs 1|{sft: {optimizer: {learning_rate: 1e-12}}, rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
-quiet|grpo|--grpo-rate 1.5e-4 --steps 60 --shown-kinds 0|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
-noisy|grpo|--grpo-rate 1.5e-4 --steps 60 --shown-kinds 0 --reward-noise 0.2|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
+quiet|grpo|--grpo-rate 1.5e-4 --steps 50 --shown-kinds 0|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
+noisy|grpo|--grpo-rate 1.5e-4 --steps 50 --shown-kinds 0 --reward-noise 0.2|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}}
 turns|grpo|--grpo-rate 1.5e-4 --steps 40|grpo: {advantage: centred, credit: {level: turn, discount: 1}}
 turns_progress|grpo|--grpo-rate 1.5e-4 --steps 40|grpo: {advantage: centred, credit: {level: turn, discount: 0.9, progress: 0.5}}
 episodes|grpo|--grpo-rate 1.5e-4 --steps 40|grpo: {advantage: centred}
 recoveries|grpo|--grpo-rate 1.5e-4 --steps 40 --groups 12|grpo: {advantage: centred, recoveries: 4}
 hot_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
-explore_own|grpo|--grpo-rate 1.5e-4 --steps 16|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
+explore_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
 explore_more_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 32}, explorations: 16}}
 imitate_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, imitation: {rows: 16}}}
 rivals_own|rejection,continued|--sft-rate 2e-4 --steps 100|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
-rejection_own|rejection|--sft-rate 2e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
-continued_own|continued|--sft-rate 2e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
+rejection_own|rejection|--sft-rate 2e-4 --steps 57|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
+continued_own|continued|--sft-rate 2e-4 --steps 57|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
 TRIALS
 }
 
@@ -74,7 +74,7 @@ start() {
   printf '%s\n' "$yaml" >"$at.yaml"
   rm -rf "$at.run"
   # shellcheck disable=SC2086
-  HERE=$here CUDA_VISIBLE_DEVICES=$gpu setsid nohup bash -c 'out=$1; shift; "$@" >"$out.part" 2>"$out.log" </dev/null && python3 "$HERE/wins/rows.py" "$out.run" >"$out.rows" && mv "$out.part" "$out.json" || echo "exit code $?" >>"$out.log"' trial "$at" \
+  HERE=$here CUDA_VISIBLE_DEVICES=$gpu setsid nohup bash -c 'out=$1; shift; "$@" >"$out.part" 2>"$out.log" </dev/null && python3 "$HERE/wins/rows.py" "$out.run" >"$out.rows" 2>>"$out.log" && mv "$out.part" "$out.json" || echo "exit code $?" >>"$out.log"' trial "$at" \
     hone --config "$at.yaml" demo learn --plain --yes --sandbox "${SANDBOX:-off}" --backend "${BACKEND:-cuda}" --split validation --seed "$seed" --shown-kinds "${SHOWN:-8}" \
     --steps "${STEPS:-80}" --groups "${GROUPS_PER_STEP:-16}" --group-size 8 --arms "$arms" --output-dir "$at.run" $flags ${MORE:-} >/dev/null 2>&1 9>&- &
   echo "$!" >"$at.pid"

@@ -21,7 +21,9 @@ with (run / "trajectories.jsonl").open() as lines:
             rollouts[stage.split("_")[0]] += 1
             continue
         t = json.loads(line)
-        checks = [x["score"] for x in t["terms"] or [] if x["name"] == "checks"]
+        if "terms" not in t:  # it was lost, and counts in no rate
+            continue
+        checks = [x["score"] for x in t["terms"] if x["name"] == "checks"]
         # By its hash a task is the same in runs of other seeds only where it is.
         rows[t["stage"], t["scenario_hash"][:16]] = {"kind": kinds.get(t["scenario_id"], ""), "passed": t["outcome"] == "ok" and checks == [1]}
 for (stage, scenario), row in rows.items():

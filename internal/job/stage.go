@@ -8,8 +8,8 @@ import (
 	"hone/internal/text/form"
 )
 
-// Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, what to go on with behind a failed call, and which calls can be
-// forced. They can be in the episodes of a Runner that is made behind it.
+// Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, what to go on with behind a failed call, and what can be
+// forced. It can be in the episodes of a Runner that is made behind it.
 func (l *Episodes) Stage(c config.Config, g *recipe.GRPO, tasks []scenario.Scenario) error {
 	g.Pools.Passed, g.Recoveries.Of = l.Passed(tasks), l.Recovery
 	return l.Explores(c, g)
@@ -31,7 +31,7 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 		return refused
 	}
 	l.Speaker.Calls = calls
-	g.Explorations.Tools = func(s *scenario.Scenario) (names []string) {
+	g.Explorations.Choices = func(s *scenario.Scenario, turn int) (names []string) {
 		tools, err := l.Selection.ForScenario(*s)
 		if err != nil { // then its episodes end by it
 			return nil
@@ -40,6 +40,9 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 			if denied := l.Gate != nil && l.Gate.Refusal(t.Name) != ""; !denied && !s.Forbids(t.Name) {
 				names = append(names, t.Name)
 			}
+		}
+		if turn > 0 || !s.NeedsCall() {
+			names = append(names, "")
 		}
 		return names
 	}

@@ -39,7 +39,7 @@ func (p *questioned) Ask(context.Context, approval.Question) (approval.Answer, e
 }
 
 // Calls are forced where the model writes arguments as JSON and is sampled here, and else the stage is refused. Tools are left out that the rules deny
-// whatever the arguments, or that a check forbids; where any call is wrong there is none.
+// whatever the arguments, or that a check forbids. Words may be forced too, but for the first turn where the scenario needs a call.
 func TestExplores(t *testing.T) {
 	none, buy := scenario.Check{Type: scenario.NoCallCheck}, scenario.Check{Type: scenario.NoCallCheck, Name: "buy"}
 	look, few := scenario.Check{Type: scenario.CallCheck, Name: "look"}, scenario.Check{Type: scenario.MaxCallsCheck, Name: "look", Max: new(2)}
@@ -60,20 +60,23 @@ func TestExplores(t *testing.T) {
 		form   string
 		away   *away
 		checks []scenario.Check
+		turn   int
 		gate   *approval.Gate
 		why    string
 		tools  []string
 	}{
 		"off":                      {form: "hermes"},
-		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy"}},
-		"no call":                  {most: 2, form: "hermes", checks: []scenario.Check{none}},
+		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy", ""}},
+		"no call":                  {most: 2, form: "hermes", checks: []scenario.Check{none}, tools: []string{""}},
+		"a call at first":          {most: 2, form: "hermes", checks: []scenario.Check{look}, tools: []string{"look", "buy"}},
+		"then words too":           {most: 2, form: "hermes", checks: []scenario.Check{look}, turn: 1, tools: []string{"look", "buy", ""}},
 		"no call of one":           {most: 2, form: "hermes", checks: []scenario.Check{look, few, buy}, tools: []string{"look"}},
-		"a limit of none":          {most: 2, form: "hermes", checks: []scenario.Check{never}, tools: []string{"look"}},
-		"the attacker's tool":      {most: 2, form: "hermes", checks: []scenario.Check{attack}, tools: []string{"look"}},
-		"denied":                   {most: 2, form: "hermes", gate: deny, tools: []string{"look"}},
-		"not read-only":            {most: 2, form: "hermes", gate: gate(approval.Options{Mode: approval.ReadOnly}), tools: []string{"look"}},
-		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy"}},
-		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}},
+		"a limit of none":          {most: 2, form: "hermes", checks: []scenario.Check{never}, tools: []string{"look", ""}},
+		"the attacker's tool":      {most: 2, form: "hermes", checks: []scenario.Check{attack}, tools: []string{"look", ""}},
+		"denied":                   {most: 2, form: "hermes", gate: deny, tools: []string{"look", ""}},
+		"not read-only":            {most: 2, form: "hermes", gate: gate(approval.Options{Mode: approval.ReadOnly}), tools: []string{"look", ""}},
+		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy", ""}},
+		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}, tools: []string{""}},
 		"a form without JSON":      {most: 2, form: "qwen3_coder", why: "as JSON"},
 		"a server that samples":    {most: 2, form: "hermes", away: &away{settings: config.Sampler{URL: "http://there/v1"}}, why: "http://there/v1"},
 		"off on such a server too": {form: "qwen3_coder", away: &away{}},
@@ -88,8 +91,8 @@ func TestExplores(t *testing.T) {
 			continue
 		}
 		var tools []string
-		if g.Explorations.Tools != nil {
-			tools = g.Explorations.Tools(&scenario.Scenario{Checks: tc.checks})
+		if g.Explorations.Choices != nil {
+			tools = g.Explorations.Choices(&scenario.Scenario{Checks: tc.checks}, tc.turn)
 		}
 		if !slices.Equal(tools, tc.tools) || (l.Speaker.Calls != nil) != (tc.most > 0 && tc.why == "") {
 			t.Errorf("%s: tools %v, held by %v", name, tools, l.Speaker.Calls)

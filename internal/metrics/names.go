@@ -60,7 +60,7 @@ func learning() []Named {
 		{"recoveries", "grpo", "groups that went on from failed calls", ""},
 		{"recoveries/reward", "grpo", "mean reward of their episodes", ""},
 		{"explorations", "grpo", "second groups, each of a scenario whose first group failed whole; with grpo.explorations only", ""},
-		{"explorations/forced", "grpo", "their episodes in which a call was forced; others ended before that turn, or had no such tool at it", ""},
+		{"explorations/forced", "grpo", "their episodes in which a turn was forced; others ended before that turn, or had no such tool at it", ""},
 		{"explorations/lost", "grpo", "their episodes that say nothing of the policy, as where a tool's schema cannot be held to", ""},
 		{"explorations/passed", "grpo", "their episodes that passed", ""},
 		{"imitation/episodes", "grpo", "successes of earlier steps that the step learnt from; with grpo.imitation only", ""},

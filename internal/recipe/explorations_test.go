@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -21,7 +22,7 @@ import (
 func forcingCalls() GRPO {
 	g := imitating()
 	g.GroupsPerStep, g.Imitation.Rows = 3, 2
-	g.Explorations = Explorations{Most: 2, Tools: func(s *scenario.Scenario) []string { return []string{"x", "y", "z"} }}
+	g.Explorations = Explorations{Most: 2, Choices: func(*scenario.Scenario, int) []string { return []string{"x", "y", "z"} }}
 	g.Pools.Passed = func(t *trajectory.Trajectory) (passed, known bool) { return t.Reward >= 1, true }
 	return g
 }
@@ -29,8 +30,8 @@ func forcingCalls() GRPO {
 // What a stage is to do and is not given the parts for is an error, not left out.
 func TestPartsThatAreMissing(t *testing.T) {
 	for want, change := range map[string]func(*GRPO){
-		"which tools": func(g *GRPO) { g.Explorations.Tools = nil },
-		"from where":  func(g *GRPO) { g.Recoveries.Most = 1 },
+		"not told what": func(g *GRPO) { g.Explorations.Choices = nil },
+		"from where":    func(g *GRPO) { g.Recoveries.Most = 1 },
 	} {
 		g, trainer := forcingCalls(), &watched{fakeTrainer: &fakeTrainer{}}
 		change(&g)
@@ -124,27 +125,38 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	goesOn(t, run, want, wantLog, episodes)
 }
 
-// Tools that the group called at the turn come last, each turn of its best episode is drawn, and what is drawn follows from seed, step and scenario. A
+// What the group did at the turn comes last, calls of tools and words alike; each turn of its best episode is drawn, and what is drawn follows from seed, step and scenario. A
 // group that reasoned may do so before a call that is forced.
 func TestForcedCalls(t *testing.T) {
 	g := grpo()
 	g.GroupSize = 40
-	reasoning := ""
+	reasoning, calls := "", []chat.ToolCall(nil) // of the worse episode, in all turns
 	of := func(step int, turns ...string) []rollout.Forced {
 		e := &trajectory.Trajectory{Outcome: trajectory.OK, Reward: 0.5}
 		for _, name := range turns {
-			e.Turns = append(e.Turns, trajectory.Turn{Calls: []chat.ToolCall{{Name: name}}})
+			turn := trajectory.Turn{}
+			if name != "" {
+				turn.Calls = []chat.ToolCall{{Name: name}}
+			}
+			e.Turns = append(e.Turns, turn)
 		}
-		worse := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: make([]trajectory.Turn, 9)}
+		worse := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: slices.Repeat([]trajectory.Turn{{Calls: calls}}, 9)}
 		worse.Turns[8].ReasoningContent = reasoning
 		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: make([]trajectory.Turn, 9)}
-		return g.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, []string{"x", "y", "z"}, step, 5)
+		choices := func(turn int) []string { return []string{"x", "y", "z", ""}[:3+turn] }
+		return g.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, choices, step, 5)
+	}
+	choice := func(f rollout.Forced) string {
+		if f.Words != (f.Tool == "") {
+			t.Errorf("%+v", f)
+		}
+		return cmp.Or(f.Tool, "-")
 	}
 	list := of(1, "x", "")
 	first, turns := map[int]string{}, [2]int{}
 	for _, f := range list {
 		turns[len(f.Behind)]++
-		first[len(f.Behind)] += f.Tool
+		first[len(f.Behind)] += choice(f)
 		if len(f.Behind) == 1 && (len(f.Behind[0].Calls) != 1 || f.Behind[0].Calls[0].Name != "x") {
 			t.Errorf("%+v is not how the best episode began", f.Behind)
 		}
@@ -155,15 +167,24 @@ func TestForcedCalls(t *testing.T) {
 	if order := first[0]; order[2] != 'x' || order[:3] != order[3:6] || order[0] == order[1] {
 		t.Errorf("at the turn where x was called: %s", order)
 	}
-	if order := []byte(first[1][:3]); !slices.Equal(slices.Sorted(slices.Values(order)), []byte("xyz")) {
+	if order := []byte(first[1][:4]); order[3] != '-' || !slices.Equal(slices.Sorted(slices.Values(order)), []byte("-xyz")) {
 		t.Errorf("at the turn without a call: %s", order)
 	}
-	first = map[int]string{}
-	for _, f := range of(1, "x", "y") {
-		first[len(f.Behind)] += f.Tool
-	}
-	if first[0][2] != 'x' || first[1][2] != 'y' {
-		t.Errorf("where x was called, then y: %s, then %s", first[0][:3], first[1][:3])
+	for _, calls = range [][]chat.ToolCall{{{Name: "z"}}, nil} {
+		first = map[int]string{}
+		for _, f := range of(1, "x", "y") {
+			first[len(f.Behind)] += choice(f)
+		}
+		fresh, made := "x-", "yz"
+		if calls == nil {
+			fresh, made = "xz", "-y"
+		}
+		order := []byte(first[1][:4])
+		slices.Sort(order[:2])
+		slices.Sort(order[2:])
+		if sorted := []byte(fresh); string(order[2:]) != made || !slices.Contains(order[:2], sorted[0]) || !slices.Contains(order[:2], sorted[1]) {
+			t.Errorf("where y was called, and %v: %s", calls, first[1][:4])
+		}
 	}
 	for _, reasoning = range []string{"Well.", ""} {
 		for _, f := range of(1, "x", "") {
@@ -202,7 +223,7 @@ func TestWhatIsExplored(t *testing.T) {
 	list := scenarios(6)
 	list[3].User = &scenario.User{}
 	g := forcingCalls()
-	g.Explorations.Tools = func(s *scenario.Scenario) []string { return []string{"x"}[:len("e")-strings.Count(s.ID, "e")] }
+	g.Explorations.Choices = func(s *scenario.Scenario, _ int) []string { return []string{"x"}[:len("e")-strings.Count(s.ID, "e")] }
 	spoilt := groupOf("b", 0, 0)
 	for _, e := range spoilt.Trajectories {
 		e.Outcome = trajectory.EnvironmentError

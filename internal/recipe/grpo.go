@@ -138,8 +138,8 @@ type running struct {
 // begin puts the trainer where the stage goes on.
 func (r *running) begin(ctx context.Context) (err error) {
 	switch { // which would else be left out in silence
-	case r.Explorations.On() && r.Explorations.Tools == nil:
-		return errors.New("a stage that forces calls is not told of which tools")
+	case r.Explorations.On() && r.Explorations.Choices == nil:
+		return errors.New("a stage that forces turns is not told what to")
 	case r.Recoveries.On() && r.Recoveries.Of == nil:
 		return errors.New("a stage that goes on behind failed calls is not told from where")
 	}
@@ -305,7 +305,7 @@ type sampling struct {
 	groups    []trajectory.Group // that are learnt from
 	sampled   []trajectory.Group // all that were sampled for them
 	recovered []trajectory.Group // that go on from failed calls
-	explored  []trajectory.Group // in which calls are forced, where it comes to that
+	explored  []trajectory.Group // in which a turn is forced, where it comes to that
 }
 
 // sample runs the episodes of a step.

@@ -29,7 +29,9 @@ func (callsOf) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constra
 	return heldTo{tool.Name + " " + tool.Description, policytest.Text(prompt), thinks}, nil
 }
 
-// A turn is held to a call of its tool, as the tool is now and behind that turn's prompt, and no other is; the record says so. The turns before it are
+func (callsOf) None() policy.Constraint { return heldTo{tool: "none"} }
+
+// A turn is held to a call of its tool, or to words, as the tool is now and behind that turn's prompt, and no other is; the record says so. The turns before it are
 // those of another episode, id for id, and their calls are made again. A tool that is not there leaves the policy free; what cannot be held ends the
 // episode.
 func TestATurnIsForced(t *testing.T) {
@@ -37,7 +39,10 @@ func TestATurnIsForced(t *testing.T) {
 	run := func(forced rollout.Forced, calls rollout.Calls) (e *trajectory.Trajectory, held []bool, sent int) {
 		sampler := &policytest.Sampler{Reply: func(prompt string, r policy.Request) (string, error) {
 			c, ok := r.Constraint.(heldTo)
-			if held = append(held, ok); ok && (c.tool != "add Adds." || c.prompt != prompt || c.thinks != forced.Thinks) {
+			if held = append(held, ok); ok && c.tool == "none" && forced.Words {
+				return "in words", nil
+			}
+			if ok && (c.tool != "add Adds." || c.prompt != prompt || c.thinks != forced.Thinks) {
 				t.Errorf("held to %+v behind %q", c, prompt)
 			}
 			if ok || strings.Count(prompt, "result of") < 2 {
@@ -76,6 +81,8 @@ func TestATurnIsForced(t *testing.T) {
 		"behind a thought":   {rollout.Forced{Tool: "add", Thinks: true}, []bool{true, false, false}, 2},
 		"in place of an end": {rollout.Forced{Behind: behind[:2], Tool: "add"}, []bool{true, false}, 3},
 		"none":               {rollout.Forced{}, []bool{false, false, false}, 2},
+		"words":              {rollout.Forced{Words: true}, []bool{true}, 0},
+		"words, later":       {rollout.Forced{Behind: behind[:1], Words: true}, []bool{true}, 1},
 		"a tool that is not": {rollout.Forced{Behind: behind[:1], Tool: "sub"}, []bool{false, false}, 2},
 	} {
 		e, held, calls := run(x.forced, callsOf{})
@@ -107,7 +114,9 @@ func TestATurnIsForced(t *testing.T) {
 	if e.Outcome != trajectory.OK || !slices.Equal(held, []bool{false, false}) || len(e.Turns) != 3 || !slices.Equal(e.Turns[2].BridgeIDs, elsewhere[2].BridgeIDs) {
 		t.Errorf("%s, held %v", e.Outcome, held)
 	}
-	if e, _, _ := run(rollout.Forced{Behind: behind[:1], Tool: "add"}, nil); e.Outcome != trajectory.InfrastructureError || !strings.Contains(e.Error, "add is to be forced") {
-		t.Errorf("%s, %s", e.Outcome, e.Error)
+	for want, forced := range map[string]rollout.Forced{`tool "add"`: {Behind: behind[:1], Tool: "add"}, `tool ""`: {Words: true}} {
+		if e, _, _ := run(forced, nil); e.Outcome != trajectory.InfrastructureError || !strings.Contains(e.Error, want) {
+			t.Errorf("%s, %s, want %q", e.Outcome, e.Error, want)
+		}
 	}
 }

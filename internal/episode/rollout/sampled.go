@@ -30,10 +30,11 @@ type Renderer interface {
 	StopIDs() []int32
 }
 
-// Calls holds completions to one call of a tool. internal/text/form implements it.
+// Calls holds completions to one call of a tool, or to none. internal/text/form implements it.
 type Calls interface {
 	// thinks says that the completion may reason first.
 	Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constraint, error)
+	None() policy.Constraint
 }
 
 // Sampled is the policy of a model whose tokens we draw: a sampler behind a renderer.
@@ -120,11 +121,13 @@ func (s *sampled) reply(bridge []int32, rewrite string, at int, c policy.Complet
 func (s *sampled) held(tools []chat.Tool) (policy.Constraint, error) {
 	f := s.a.Forced
 	i := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == f.Tool })
-	if f.Tool == "" || len(f.Behind) != s.turn || i < 0 {
+	switch {
+	case len(f.Behind) != s.turn, i < 0 && !f.Words:
 		return nil, nil
-	}
-	if s.Calls == nil {
-		return nil, fmt.Errorf("a call of %s is to be forced, and this policy cannot be held to calls", f.Tool)
+	case s.Calls == nil:
+		return nil, fmt.Errorf("a turn is to be forced (tool %q), and this policy cannot be held to calls, nor to none", f.Tool)
+	case f.Words:
+		return s.Calls.None(), nil
 	}
 	return s.Calls.Call(tools[i], s.ids, f.Thinks)
 }

@@ -88,7 +88,7 @@ type Turn struct {
 	CompletionIDs    []int32         `json:"completion_ids"`
 	SamplerLogprobs  []float32       `json:"sampler_logprobs"` // natural log, at the trajectory's Temperature
 	PolicyVersion    int             `json:"policy_version"`
-	Forced           bool            `json:"forced,omitempty"` // the completion was held to a call of one tool: the logprobs are of what was left to choose
+	Forced           bool            `json:"forced,omitempty"` // the completion was held to a call of one tool, or to none: the logprobs are of what was left to choose
 	ReasoningContent string          `json:"reasoning_content,omitempty"`
 	Content          string          `json:"content,omitempty"`
 	Calls            []chat.ToolCall `json:"calls,omitempty"`

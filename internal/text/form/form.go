@@ -24,15 +24,19 @@ func Words(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
 
 // Frame is how calls are written under a renderer. It is false where their arguments do not stand there as JSON, so that none can be held to a schema.
 func Frame(r render.Renderer) (toolcall.Frame, bool) {
-	format := r.Prompting().ToolFormat
-	if format == "" { // hone's own form
-		format = toolcall.Hermes().Name()
-	}
-	f, err := toolcall.Named(format)
+	f, err := formatOf(r)
 	if err != nil {
 		return toolcall.Frame{}, false
 	}
 	return f.Frame()
+}
+
+func formatOf(r render.Renderer) (toolcall.Format, error) {
+	name := r.Prompting().ToolFormat
+	if name == "" { // hone's own form
+		name = toolcall.Hermes().Name()
+	}
+	return toolcall.Named(name)
 }
 
 // Opens returns a function of a prompt: where that has begun the model's reasoning, the text that ends it; else "". It is nil where no prompt does.
@@ -43,10 +47,11 @@ func Opens(r render.Renderer) func(prompt []int32) string {
 	return nil
 }
 
-// Calls holds completions to one call of a tool. It is safe for use from many goroutines.
+// Calls holds completions to one call of a tool, or to none. It is safe for use from many goroutines.
 type Calls struct {
 	words  *grammar.Vocabulary
 	frame  grammar.Frame
+	mark   *grammar.Mark // what every call has in it
 	opens  func(prompt []int32) string
 	closes string // what ends reasoning
 	stops  []int32
@@ -57,12 +62,19 @@ type Calls struct {
 
 // NewCalls returns what holds a model of words under a renderer to calls. It is false where its form of calls cannot be held to a schema.
 func NewCalls(words *grammar.Vocabulary, r render.Renderer) (*Calls, bool) {
-	frame, ok := Frame(r)
-	c := &Calls{words: words, frame: grammar.Frame(frame), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
+	format, err := formatOf(r)
+	if err != nil {
+		return nil, false
+	}
+	frame, ok := format.Frame()
+	if !ok {
+		return nil, false
+	}
+	c := &Calls{words: words, frame: grammar.Frame(frame), mark: words.Mark(format.Mark()), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
 	if v, ok := r.(*render.Vendor); ok {
 		c.closes = v.Closes()
 	}
-	return c, ok
+	return c, true
 }
 
 // Call is what holds the completion behind a prompt to one call of a tool, with arguments of its schema. It is free before the end of its reasoning,
@@ -81,6 +93,9 @@ func (c *Calls) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constr
 	}
 	return g.NewMatcher(c.stops, after), nil
 }
+
+// None is what keeps calls out of a completion.
+func (c *Calls) None() policy.Constraint { return c.mark.Absent() }
 
 func (c *Calls) of(tool chat.Tool) (*grammar.Grammar, error) {
 	c.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -115,4 +116,71 @@ func TestACompletionIsOneCall(t *testing.T) {
 	if _, err := calls.Call(chat.Tool{Name: "none", InputSchema: json.RawMessage(`{"type": "object", "required": ["x"], "properties": {"x": false}}`)}, nil, false); err == nil {
 		t.Error("a schema that nothing fits is held to")
 	}
+}
+
+// Whatever tokens are drawn of those that may come, also where each goes on with a call as far as it can: no call is in the completion, and it may say
+// all else. Where a line begins no call does.
+func TestACompletionWithoutACall(t *testing.T) {
+	tok, size := smolLM2(t)
+	r, err := render.NewChatML(tok, render.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, ok := NewCalls(Words(tok, size), r)
+	if !ok {
+		t.Fatal("its calls cannot be held")
+	}
+	may := func(said string) (allowed *policy.IDSet) {
+		c, ids := calls.None(), tok.Encode(said)
+		for i := range len(ids) + 1 {
+			allowed = policy.NewIDSet(size)
+			allowed.Fill()
+			c.Narrow(ids[:i], allowed)
+		}
+		return allowed
+	}
+	first := tok.Encode("<tool_call>")[0]
+	for said, want := range map[string]bool{"": false, "Well,": true, "Well.\n": false, "Well.\n ": false, "Well.\nThen": true} {
+		if got := may(said); got.Has(first) != want || got.Len() < size-200 {
+			t.Errorf("a call may begin behind %q: %v; %d of %d tokens may come", said, !want, got.Len(), size)
+		}
+	}
+	written, err := r.Completion(chat.Message{Role: "assistant", ToolCalls: []chat.ToolCall{{Name: "now", Arguments: `{"x": true}`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := tok.Decode(written)
+	rapid.Check(t, func(t *rapid.T) {
+		c, allowed := calls.None(), policy.NewIDSet(size)
+		var ids []int32
+		for rest := ""; len(ids) < 40; {
+			allowed.Fill()
+			c.Narrow(ids, allowed)
+			if rest == "" && rapid.Bool().Draw(t, "begins") {
+				rest = call
+			}
+			var fits []int32 // the tokens of any length that go on with the call
+			for id := range int32(size) {
+				if text, _ := tok.Bytes(id); text != "" && strings.HasPrefix(rest, text) && allowed.Has(id) {
+					fits = append(fits, id)
+				}
+			}
+			id := rapid.Int32Range(0, int32(size)-1).Draw(t, "token")
+			if len(fits) > 0 {
+				id = rapid.SampledFrom(fits).Draw(t, "further")
+				text, _ := tok.Bytes(id)
+				rest = rest[len(text):]
+			} else {
+				rest = ""
+			}
+			if allowed.Has(id) && !slices.Contains(r.StopIDs(), id) {
+				ids = append(ids, id)
+			} else {
+				rest = ""
+			}
+		}
+		if m, parseError := r.Parse(append(ids, r.StopIDs()[0])); len(m.ToolCalls) > 0 || parseError != "" {
+			t.Fatalf("%q: %+v, %s", tok.Decode(ids), m, parseError)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/policy"
 )
 
 // large is a vocabulary of the size of Qwen3's, of words, their pieces, and what code is written with.
@@ -64,6 +65,18 @@ func BenchmarkCompileAThousandTools(b *testing.B) {
 	for b.Loop() {
 		if _, err := Compile(v, Wanted{Tools: tools, Frame: frame, Many: true}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAbsence is a token of a completion without calls, in a vocabulary of Qwen3's size.
+func BenchmarkAbsence(b *testing.B) {
+	m := large().Mark("<tool_call>")
+	all, allowed := []int32{'a', '<', 't'}, policy.NewIDSet(151_000)
+	for b.Loop() {
+		c := m.Absent()
+		for i := range all {
+			c.Narrow(all[:i], allowed)
 		}
 	}
 }

@@ -34,3 +34,27 @@ func (f Format) Frame() (Frame, bool) {
 	}
 	return frame, true
 }
+
+// Mark is what every call has in it, whatever space is written, and words before it have not: the first such piece of the frame's beginning without
+// which the form reads no call. It is "" for a form without a frame.
+func (f Format) Mark() string {
+	frame, ok := f.Frame()
+	if !ok {
+		return ""
+	}
+	call := chat.ToolCall{ID: f.id(0, call{name: "honetool"}), Name: "honetool", Arguments: "{}"}
+	text, err := f.Emit("honewords", []chat.ToolCall{call})
+	words, after, found := strings.Cut(text, frame.Open)
+	if err != nil || !found {
+		return ""
+	}
+	for _, piece := range strings.Fields(strings.NewReplacer("{", " { ", ">", "> ", "]", "] ").Replace(frame.Open)) {
+		if strings.Contains(words, piece) {
+			continue
+		}
+		if r := f.Parse(strings.ReplaceAll(frame.Open+after, piece, ""), Options{}); len(r.Calls) == 0 {
+			return piece
+		}
+	}
+	return ""
+}

@@ -6,6 +6,18 @@ import (
 	"hone/internal/chat"
 )
 
+// Each form's calls have a mark, which is no more of them than it needs to be.
+func TestMark(t *testing.T) {
+	want := map[string]string{"hermes": "<tool_call>", "mistral": "[TOOL_CALLS]", "mistral_v3": "[TOOL_CALLS]", "llama3_json": "{", "phi4_mini": "functools[", "harmony": "to=functions.",
+		"deepseek_v31": "<｜tool▁call▁begin｜>", "kimi_k2": "<|tool_call_begin|>"}
+	for _, f := range All() {
+		mark := f.Mark()
+		if _, framed := f.Frame(); framed != (mark != "") || want[f.Name()] != "" && mark != want[f.Name()] {
+			t.Errorf("%s: %q", f.Name(), mark)
+		}
+	}
+}
+
 // What a frame writes is read back as the call; two of them, where something stands between, as two.
 func TestFrameIsReadBack(t *testing.T) {
 	framed := map[string]bool{}

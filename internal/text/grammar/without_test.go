@@ -1,0 +1,46 @@
+package grammar
+
+import (
+	"slices"
+	"testing"
+
+	"hone/internal/policy"
+)
+
+// What may not come next, by what was said: what has the mark in it, what ends it, and where a line begins what begins it.
+func TestAbsence(t *testing.T) {
+	texts := []string{"<", "<t", "tool", "ool>", "ol>y", "a<tool>b", "x", "\n<to", "\n", " ", " <", ">", "<>", "\n<x", "", "y\n"}
+	m := NewVocabulary(len(texts), func(id int32) Token { return Token{Text: texts[id], Added: texts[id] == "ool>"} }).Mark("<tool>")
+	begin, always := []string{"<", "<t", " <"}, []string{"a<tool>b", "\n<to"}
+	for _, x := range []struct {
+		said []string
+		want []string // besides those that never may
+	}{
+		{nil, begin},
+		{[]string{"x"}, nil},
+		{[]string{" ", " "}, begin},
+		{[]string{"x", "\n"}, begin},
+		{[]string{"y\n", " "}, begin},
+		{[]string{"x", "\n<x"}, nil},
+		{[]string{"x", "<t"}, []string{"ool>"}},
+		{[]string{"x", "<"}, nil},
+		{[]string{"x", "<", "tool"}, []string{">"}},
+		{[]string{"x", "<t", "x"}, nil},
+		{[]string{"x", "<t", "\n"}, begin},
+		{[]string{"x", "x", "x", "x", "x", "x", "x", "x", "<", "tool"}, []string{">"}},
+	} {
+		c, ids, allowed := m.Absent(), []int32(nil), policy.NewIDSet(len(texts))
+		for i := range len(x.said) + 1 {
+			allowed.Fill()
+			c.Narrow(ids, allowed)
+			if i < len(x.said) {
+				ids = append(ids, int32(slices.Index(texts, x.said[i])))
+			}
+		}
+		for id, text := range texts {
+			if want := !slices.Contains(x.want, text) && !slices.Contains(always, text); allowed.Has(int32(id)) != want {
+				t.Errorf("behind %q: %q may come: %v", x.said, text, !want)
+			}
+		}
+	}
+}
