@@ -3,10 +3,11 @@
 #   gpu/proof.sh prepare NODE FOLDER              here: packs all that it needs for gpu/unpack.sh into parts of 42 MiB; NODE is a node binary
 #   gpu/proof.sh start FOLDER RESULTS [EARLIER]   begins it, and it outlives the call; EARLIER is an archive of wait, whose trials are not run again
 #   gpu/proof.sh wait RESULTS SECONDS [OUT]       waits until all has ended, or so long; prints what there is, and packs it to OUT
-# FOLDER is what gpu/unpack.sh made; own/ in it is the second server, PyPI's unit-converter-mcp. $GPUS (0 1), $JOBS runs at once on each (9).
-# Which setting must win was fixed on validation tasks: half of the kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. On the first
-# GPU its test begins, on the last the second server's; then GRPO from the best SFT, and last noise, credit and starts take what room there is on any.
-# An ended machine loses what runs, so wait often, and give EARLIER: a trial of the test takes about 15 minutes beside eight others on an H200.
+# FOLDER is what gpu/unpack.sh made; own/ in it is the second server, PyPI's unit-converter-mcp. $GPUS (0 1); $JOBS runs at once on each (7: one holds up
+# to 18 GB); $PARTS, the first first (test own best parts): test and own are GRPO against its rivals on two servers, best is GRPO from the best SFT, parts are
+# noise, credit and starts; search looks on validation tasks for what from_best should be. Which setting must win was fixed on validation tasks: half of the
+# kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. An ended machine loses what runs, so wait often, and give EARLIER: a trial
+# of the test takes about 12 minutes beside others on an H200.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 usage() {
@@ -14,26 +15,27 @@ usage() {
   exit 2
 }
 
-# trials NAME GPUS TRIAL...: those of one folder of results, until all have ended
-trials() {
-  local name=$1 gpus=$2
-  shift 2
-  WAIT=3000 JOBS=${JOBS:-9} GPUS=$gpus "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1
-}
-
-# begun NAME TRIALS: until so many of them have begun
-begun() {
-  until [ "$(find "$results/$1" -name '*.pid' 2>/dev/null | wc -l)" -ge "$2" ]; do sleep 3; done
+# part NAME SEEDS FLAGS TRIAL...: begins the trials of one folder of results, and ends when all have found a place
+part() {
+  local name=$1 seeds=$2 flags=$3 all
+  shift 3
+  all=($seeds)
+  SEEDS=$seeds MORE=$flags WAIT=3000 JOBS=${JOBS:-7} GPUS=${GPUS:-0 1} "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1 &
+  until [ "$(find "$results/$name" -name '*.pid' -o -name '*.json' ! -name table.json 2>/dev/null | sed 's/\.[a-z]*$//' | sort -u | wc -l)" -ge $((${#all[@]} * $#)) ]; do sleep 3; done
 }
 
 all() {
-  local gpus=${GPUS:-0 1} on="--dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json"
-  SEEDS="1 2 3" MORE="--split test" trials test "${gpus%% *}" explore_more rejection_long continued_long &
-  SEEDS="1 2 3" MORE="--split test $on" trials own "${gpus##* }" explore_own rejection_own continued_own &
-  begun test 9 && begun own 9
-  SEEDS="1 2 3" MORE="--split test" trials best "$gpus" from_best &
-  begun best 3
-  SEEDS="4 5" trials parts "$gpus" from_sft from_base quiet noisy episodes turns turns_progress recoveries &
+  local name
+  for name in ${PARTS:-test own best parts}; do
+    case $name in
+    test) part test "1 2 3" "--split test" explore_more rejection_long continued_long ;;
+    own) part own "1 2 3" "--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json" explore_own rejection_own continued_own ;;
+    best) part best "1 2 3" "--split test" from_best ;;
+    parts) part parts "4 5" "" from_sft from_base quiet noisy episodes turns turns_progress recoveries ;;
+    search) part search "4 5" "" from_best from_best_hot from_best_entropy ;;
+    *) echo "there is no part $name" ;;
+    esac
+  done
   wait
 }
 
@@ -108,7 +110,7 @@ wait)
   done
   cat "$results/all.txt"
   PATH=$PATH:/usr/local/nvidia/bin nvidia-smi --query-gpu=memory.used,utilization.gpu --format=csv,noheader
-  for part in test own parts best; do
+  for part in test own best parts search; do
     if [ -d "$results/$part" ]; then told "$part"; fi
   done
   [ -z "${4:-}" ] || (cd "$results" && find . -path '*/checkpoints' -prune -o \( -name '*.json' -o -name '*.rows' -o -name '*.log' -o -name '*.txt' -o -name '*.yaml' -o -name metrics.jsonl \) \
