@@ -11,9 +11,9 @@ import (
 
 // Explorations are episodes of scenarios none of whose group passed: what the policy never tries, no advantage can teach it. Each takes the turns of
 // the group's best episode up to one that is drawn, the last included, since a call may be missing there; from the first that is prompted by something
-// else on it takes its own. At the turn that is drawn the policy is held to a call of one tool, whose arguments it chooses, once it has
-// reasoned if it does, or to words without a call; behind it, it is free. These choices of a turn come in an order that is drawn, those first that no
-// episode of the group made at it.
+// else on it takes its own. At the turn that is drawn the policy is held to words without a call, or to a call of one tool.
+// It chooses the call's arguments, once it has reasoned if it does; behind it, it is free. These choices of a turn come in an order that is drawn, those
+// first that no episode of the group made at it.
 //
 // They are no part of the group, nor of the step's loss: their tokens were not the policy's own choice. Those that pass are held to be imitated, as
 // successes that are as much better than the scenario's group as they are, unless one is held that earned as much. Dialogues with a user have none,
