@@ -51,7 +51,7 @@ func Opens(r render.Renderer) func(prompt []int32) string {
 type Calls struct {
 	words  *grammar.Vocabulary
 	frame  grammar.Frame
-	mark   *grammar.Mark // what every call has in it
+	marks  []*grammar.Mark // of calls
 	opens  func(prompt []int32) string
 	closes string // what ends reasoning
 	stops  []int32
@@ -70,9 +70,12 @@ func NewCalls(words *grammar.Vocabulary, r render.Renderer) (*Calls, bool) {
 	if !ok {
 		return nil, false
 	}
-	c := &Calls{words: words, frame: grammar.Frame(frame), mark: words.Mark(format.Mark()), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
+	c := &Calls{words: words, frame: grammar.Frame(frame), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
 	if v, ok := r.(*render.Vendor); ok {
 		c.closes = v.Closes()
+	}
+	for _, mark := range format.Marks() {
+		c.marks = append(c.marks, words.Mark(mark))
 	}
 	return c, true
 }
@@ -94,8 +97,8 @@ func (c *Calls) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constr
 	return g.NewMatcher(c.stops, after), nil
 }
 
-// None is what keeps calls out of a completion.
-func (c *Calls) None() policy.Constraint { return c.mark.Absent() }
+// None holds a completion to words without a call.
+func (c *Calls) None() policy.Constraint { return c.words.Speech(c.stops, c.marks...) }
 
 func (c *Calls) of(tool chat.Tool) (*grammar.Grammar, error) {
 	c.mu.Lock()

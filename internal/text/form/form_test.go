@@ -139,6 +139,9 @@ func TestACompletionWithoutACall(t *testing.T) {
 		}
 		return allowed
 	}
+	if may("").Has(r.StopIDs()[0]) || !may("Well").Has(r.StopIDs()[0]) {
+		t.Error("the completion may end before anything is said, or not behind that")
+	}
 	first := tok.Encode("<tool_call>")[0]
 	for said, want := range map[string]bool{"": false, "Well,": true, "Well.\n": false, "Well.\n ": false, "Well.\nThen": true} {
 		if got := may(said); got.Has(first) != want || got.Len() < size-200 {

@@ -35,26 +35,27 @@ func (f Format) Frame() (Frame, bool) {
 	return frame, true
 }
 
-// Mark is what every call has in it, whatever space is written, and words before it have not: the first such piece of the frame's beginning without
-// which the form reads no call. It is "" for a form without a frame.
-func (f Format) Mark() string {
+// Marks are what a call begins with and words have not, whatever space is written: the pieces of the frame's beginning up to the first one without which
+// the form reads no call. A form without a frame has none.
+func (f Format) Marks() (marks []string) {
 	frame, ok := f.Frame()
 	if !ok {
-		return ""
+		return nil
 	}
 	call := chat.ToolCall{ID: f.id(0, call{name: "honetool"}), Name: "honetool", Arguments: "{}"}
 	text, err := f.Emit("honewords", []chat.ToolCall{call})
 	words, after, found := strings.Cut(text, frame.Open)
 	if err != nil || !found {
-		return ""
+		return nil
 	}
 	for _, piece := range strings.Fields(strings.NewReplacer("{", " { ", ">", "> ", "]", "] ").Replace(frame.Open)) {
 		if strings.Contains(words, piece) {
 			continue
 		}
+		marks = append(marks, piece)
 		if r := f.Parse(strings.ReplaceAll(frame.Open+after, piece, ""), Options{}); len(r.Calls) == 0 {
-			return piece
+			break
 		}
 	}
-	return ""
+	return marks
 }

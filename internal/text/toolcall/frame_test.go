@@ -1,19 +1,20 @@
 package toolcall
 
 import (
+	"strings"
 	"testing"
 
 	"hone/internal/chat"
 )
 
-// Each form's calls have a mark, which is no more of them than it needs to be.
-func TestMark(t *testing.T) {
+// Calls of each form have marks, which are no more of them than need be, and no words have.
+func TestMarks(t *testing.T) {
 	want := map[string]string{"hermes": "<tool_call>", "mistral": "[TOOL_CALLS]", "mistral_v3": "[TOOL_CALLS]", "llama3_json": "{", "phi4_mini": "functools[", "harmony": "to=functions.",
-		"deepseek_v31": "<｜tool▁call▁begin｜>", "kimi_k2": "<|tool_call_begin|>"}
+		"deepseek_v31": "<｜tool▁calls▁begin｜> <｜tool▁call▁begin｜>", "kimi_k2": "<|tool_calls_section_begin|> <|tool_call_begin|>"}
 	for _, f := range All() {
-		mark := f.Mark()
-		if _, framed := f.Frame(); framed != (mark != "") || want[f.Name()] != "" && mark != want[f.Name()] {
-			t.Errorf("%s: %q", f.Name(), mark)
+		marks := strings.Join(f.Marks(), " ")
+		if _, framed := f.Frame(); framed != (marks != "") || want[f.Name()] != "" && marks != want[f.Name()] {
+			t.Errorf("%s: %q", f.Name(), marks)
 		}
 	}
 }

@@ -40,43 +40,52 @@ func (v *Vocabulary) Mark(text string) *Mark {
 	return m
 }
 
-// Absence keeps a mark out of one completion. It implements policy.Constraint.
+// Speech holds one completion to words: no mark is in it, and it does not end before something is said. It implements policy.Constraint.
 //
-// Where a line begins, no token may begin the mark either: a model that would write it goes on from its second best beginning there, and does not
-// break off within the mark.
-type Absence struct {
-	mark *Mark
-	read int    // tokens of the completion
-	line string // the end of what they wrote since the last newline, shorter than the mark
-	told bool   // there is more than blanks in that line
+// Where a line begins, no token may begin a mark either: a model that would write it goes on from its second best beginning there, and does not break
+// off within the mark.
+type Speech struct {
+	words *Vocabulary
+	marks []*Mark
+	stops []int32 // tokens that end a completion
+	read  int     // tokens of the completion
+	line  string  // what they wrote since the last newline
+	told  bool    // there is more than blanks in that line
+	said  bool    // or in one before
 }
 
-// Absent keeps the mark out of a completion.
-func (m *Mark) Absent() *Absence { return &Absence{mark: m} }
+// Speech keeps marks of the vocabulary out of a completion.
+func (v *Vocabulary) Speech(stops []int32, marks ...*Mark) *Speech {
+	return &Speech{words: v, marks: marks, stops: stops}
+}
 
 // Narrow implements policy.Constraint.
-func (a *Absence) Narrow(completion []int32, allowed *policy.IDSet) {
-	m := a.mark
-	for ; a.read < len(completion); a.read++ {
-		text := m.words.token(completion[a.read]).Text
+func (s *Speech) Narrow(completion []int32, allowed *policy.IDSet) {
+	for ; s.read < len(completion); s.read++ {
+		text := s.words.token(completion[s.read]).Text
+		s.said = s.said || strings.TrimSpace(text) != ""
 		if line := strings.LastIndexByte(text, '\n') + 1; line > 0 {
-			a.line, a.told, text = "", false, text[line:]
+			s.line, s.told, text = "", false, text[line:]
 		}
-		a.line, a.told = a.line+text, a.told || strings.Trim(text, " ") != ""
-		a.line = a.line[max(0, len(a.line)-len(m.text)+1):]
+		s.line, s.told = s.line+text, s.told || strings.Trim(text, " ") != ""
 	}
 	remove := func(ids []int32) {
 		for _, id := range ids {
 			allowed.Remove(id)
 		}
 	}
-	remove(m.whole)
-	if !a.told {
-		remove(m.begin)
+	if !s.said {
+		remove(s.stops)
 	}
-	for k := 1; k <= len(a.line); k++ {
-		if strings.HasSuffix(a.line, m.text[:k]) {
-			remove(m.finish[k])
+	for _, m := range s.marks {
+		remove(m.whole)
+		if !s.told {
+			remove(m.begin)
+		}
+		for k := 1; k < len(m.text); k++ {
+			if strings.HasSuffix(s.line, m.text[:k]) {
+				remove(m.finish[k])
+			}
 		}
 	}
 }

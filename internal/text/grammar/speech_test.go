@@ -7,18 +7,20 @@ import (
 	"hone/internal/policy"
 )
 
-// What may not come next, by what was said: what has the mark in it, what ends it, and where a line begins what begins it.
-func TestAbsence(t *testing.T) {
-	texts := []string{"<", "<t", "tool", "ool>", "ol>y", "a<tool>b", "x", "\n<to", "\n", " ", " <", ">", "<>", "\n<x", "", "y\n"}
-	m := NewVocabulary(len(texts), func(id int32) Token { return Token{Text: texts[id], Added: texts[id] == "ool>"} }).Mark("<tool>")
-	begin, always := []string{"<", "<t", " <"}, []string{"a<tool>b", "\n<to"}
+// What may not come next, by what was said: what has a mark in it, what ends it, where a line begins what begins it, and the end before anything is said.
+func TestSpeech(t *testing.T) {
+	texts := []string{"<", "<t", "tool", "ool>", "ol>y", "a<tool>b", "x", "\n<to", "\n", " ", " <", ">", "<>", "\n<x", "", "y\n", "<end>", "[C]", "[", "[C"}
+	v := NewVocabulary(len(texts), func(id int32) Token { return Token{Text: texts[id], Added: texts[id] == "ool>"} })
+	stops, marks := []int32{int32(slices.Index(texts, "<end>"))}, []*Mark{v.Mark("<tool>"), v.Mark("[C]")}
+	begin, always := []string{"<", "<t", " <", "[", "[C"}, []string{"a<tool>b", "\n<to", "[C]"}
 	for _, x := range []struct {
 		said []string
 		want []string // besides those that never may
 	}{
-		{nil, begin},
+		{nil, append(begin, "<end>")},
 		{[]string{"x"}, nil},
-		{[]string{" ", " "}, begin},
+		{[]string{" ", " "}, append(begin, "<end>")},
+		{[]string{"\n"}, append(begin, "<end>")},
 		{[]string{"x", "\n"}, begin},
 		{[]string{"y\n", " "}, begin},
 		{[]string{"x", "\n<x"}, nil},
@@ -29,7 +31,7 @@ func TestAbsence(t *testing.T) {
 		{[]string{"x", "<t", "\n"}, begin},
 		{[]string{"x", "x", "x", "x", "x", "x", "x", "x", "<", "tool"}, []string{">"}},
 	} {
-		c, ids, allowed := m.Absent(), []int32(nil), policy.NewIDSet(len(texts))
+		c, ids, allowed := v.Speech(stops, marks...), []int32(nil), policy.NewIDSet(len(texts))
 		for i := range len(x.said) + 1 {
 			allowed.Fill()
 			c.Narrow(ids, allowed)
