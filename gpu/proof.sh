@@ -21,7 +21,7 @@ part() {
   shift 3
   all=($seeds)
   SEEDS=$seeds MORE=$flags WAIT=3000 JOBS=${JOBS:-7} GPUS=${GPUS:-0 1} "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1 &
-  until [ "$(find "$results/$name" -name '*.pid' -o -name '*.json' ! -name table.json 2>/dev/null | sed 's/\.[a-z]*$//' | sort -u | wc -l)" -ge $((${#all[@]} * $#)) ]; do sleep 3; done
+  until ! kill -0 $! 2>/dev/null || [ "$(find "$results/$name" -maxdepth 1 \( -name '*.pid' -o -name '*.json' ! -name table.json \) 2>/dev/null | sed 's/\.[a-z]*$//' | sort -u | wc -l)" -ge $((${#all[@]} * $#)) ]; do sleep 3; done
 }
 
 all() {

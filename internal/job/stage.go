@@ -3,6 +3,7 @@ package job
 import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/recipe"
 	"hone/internal/text/form"
@@ -31,7 +32,15 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 		return refused
 	}
 	l.Speaker.Calls = calls
-	g.Explorations.Choices = func(s *scenario.Scenario, turn int) (names []string) {
+	g.Explorations.Choices = func(s *scenario.Scenario, behind []trajectory.Turn) (names []string) {
+		called := false
+		for _, turn := range behind {
+			for _, c := range turn.Calls {
+				if called = true; s.Forbids(c.Name) { // nothing behind it passes
+					return nil
+				}
+			}
+		}
 		tools, err := l.Selection.ForScenario(*s)
 		if err != nil { // then its episodes end by it
 			return nil
@@ -41,7 +50,7 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 				names = append(names, t.Name)
 			}
 		}
-		if turn > 0 || !s.NeedsCall() {
+		if called || !s.NeedsCall() {
 			names = append(names, "")
 		}
 		return names

@@ -60,7 +60,7 @@ func TestExplores(t *testing.T) {
 		form   string
 		away   *away
 		checks []scenario.Check
-		turn   int
+		behind string // the tool that was called
 		gate   *approval.Gate
 		why    string
 		tools  []string
@@ -69,7 +69,9 @@ func TestExplores(t *testing.T) {
 		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy", ""}},
 		"no call":                  {most: 2, form: "hermes", checks: []scenario.Check{none}, tools: []string{""}},
 		"a call at first":          {most: 2, form: "hermes", checks: []scenario.Check{look}, tools: []string{"look", "buy"}},
-		"then words too":           {most: 2, form: "hermes", checks: []scenario.Check{look}, turn: 1, tools: []string{"look", "buy", ""}},
+		"then words too":           {most: 2, form: "hermes", checks: []scenario.Check{look}, behind: "look", tools: []string{"look", "buy", ""}},
+		"too late":                 {most: 2, form: "hermes", checks: []scenario.Check{buy}, behind: "buy"},
+		"behind another":           {most: 2, form: "hermes", checks: []scenario.Check{buy}, behind: "look", tools: []string{"look", ""}},
 		"no call of one":           {most: 2, form: "hermes", checks: []scenario.Check{look, few, buy}, tools: []string{"look"}},
 		"a limit of none":          {most: 2, form: "hermes", checks: []scenario.Check{never}, tools: []string{"look", ""}},
 		"the attacker's tool":      {most: 2, form: "hermes", checks: []scenario.Check{attack}, tools: []string{"look", ""}},
@@ -91,8 +93,12 @@ func TestExplores(t *testing.T) {
 			continue
 		}
 		var tools []string
+		behind := []trajectory.Turn{{}} // one without a call
+		if tc.behind != "" {
+			behind = append(behind, trajectory.Turn{Calls: []chat.ToolCall{{Name: tc.behind}}})
+		}
 		if g.Explorations.Choices != nil {
-			tools = g.Explorations.Choices(&scenario.Scenario{Checks: tc.checks}, tc.turn)
+			tools = g.Explorations.Choices(&scenario.Scenario{Checks: tc.checks}, behind)
 		}
 		if !slices.Equal(tools, tc.tools) || (l.Speaker.Calls != nil) != (tc.most > 0 && tc.why == "") {
 			t.Errorf("%s: tools %v, held by %v", name, tools, l.Speaker.Calls)

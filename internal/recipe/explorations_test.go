@@ -22,7 +22,7 @@ import (
 func forcingCalls() GRPO {
 	g := imitating()
 	g.GroupsPerStep, g.Imitation.Rows = 3, 2
-	g.Explorations = Explorations{Most: 2, Choices: func(*scenario.Scenario, int) []string { return []string{"x", "y", "z"} }}
+	g.Explorations = Explorations{Most: 2, Choices: func(*scenario.Scenario, []trajectory.Turn) []string { return []string{"x", "y", "z"} }}
 	g.Pools.Passed = func(t *trajectory.Trajectory) (passed, known bool) { return t.Reward >= 1, true }
 	return g
 }
@@ -130,7 +130,8 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 func TestForcedCalls(t *testing.T) {
 	g := grpo()
 	g.GroupSize = 40
-	reasoning, calls := "", []chat.ToolCall(nil) // of the worse episode, in all turns
+	reasoning, calls, bad := "", []chat.ToolCall(nil), "" // of the worse episode, in all turns
+	most := [2]int{3, 4}                                  // choices of each turn
 	of := func(step int, turns ...string) []rollout.Forced {
 		e := &trajectory.Trajectory{Outcome: trajectory.OK, Reward: 0.5}
 		for _, name := range turns {
@@ -140,10 +141,10 @@ func TestForcedCalls(t *testing.T) {
 			}
 			e.Turns = append(e.Turns, turn)
 		}
-		worse := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: slices.Repeat([]trajectory.Turn{{Calls: calls}}, 9)}
+		worse := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: slices.Repeat([]trajectory.Turn{{Calls: calls, ParseError: bad}}, 9)}
 		worse.Turns[8].ReasoningContent = reasoning
 		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: make([]trajectory.Turn, 9)}
-		choices := func(turn int) []string { return []string{"x", "y", "z", ""}[:3+turn] }
+		choices := func(behind []trajectory.Turn) []string { return []string{"x", "y", "z", ""}[:most[len(behind)]] }
 		return g.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, choices, step, 5)
 	}
 	choice := func(f rollout.Forced) string {
@@ -170,6 +171,29 @@ func TestForcedCalls(t *testing.T) {
 	if order := []byte(first[1][:4]); order[3] != '-' || !slices.Equal(slices.Sorted(slices.Values(order)), []byte("-xyz")) {
 		t.Errorf("at the turn without a call: %s", order)
 	}
+	bad = "no call" // is no words either
+	order := ""
+	for _, f := range of(1, "x", "y") {
+		if len(f.Behind) == 1 {
+			order += choice(f)
+		}
+	}
+	if order[3] != 'y' {
+		t.Errorf("where y was called, and a call could not be read: %s", order[:4])
+	}
+	bad = ""
+	for _, most = range [][2]int{{0, 4}, {3, 0}, {0, 0}} {
+		list := of(1, "x", "y")
+		for _, f := range list {
+			if most[len(f.Behind)] == 0 {
+				t.Errorf("%v are the choices, and %+v is forced", most, f)
+			}
+		}
+		if (len(list) == 0) != (most == [2]int{}) {
+			t.Errorf("%v are the choices, and %d are forced", most, len(list))
+		}
+	}
+	most = [2]int{3, 4}
 	for _, calls = range [][]chat.ToolCall{{{Name: "z"}}, nil} {
 		first = map[int]string{}
 		for _, f := range of(1, "x", "y") {
@@ -223,7 +247,9 @@ func TestWhatIsExplored(t *testing.T) {
 	list := scenarios(6)
 	list[3].User = &scenario.User{}
 	g := forcingCalls()
-	g.Explorations.Choices = func(s *scenario.Scenario, _ int) []string { return []string{"x"}[:len("e")-strings.Count(s.ID, "e")] }
+	g.Explorations.Choices = func(s *scenario.Scenario, _ []trajectory.Turn) []string {
+		return []string{"x"}[:len("e")-strings.Count(s.ID, "e")]
+	}
 	spoilt := groupOf("b", 0, 0)
 	for _, e := range spoilt.Trajectories {
 		e.Outcome = trajectory.EnvironmentError

@@ -77,7 +77,7 @@ func NewCalls(words *grammar.Vocabulary, r render.Renderer) (*Calls, bool) {
 	for _, mark := range format.Marks() {
 		c.marks = append(c.marks, words.Mark(mark))
 	}
-	return c, true
+	return c, len(c.marks) > 0
 }
 
 // Call is what holds the completion behind a prompt to one call of a tool, with arguments of its schema. It is free before the end of its reasoning,

@@ -6,11 +6,13 @@ import (
 	"hone/internal/policy"
 )
 
+const blanks = " \t\r"
+
 // Mark is a text that is to be kept out of completions, whichever tokens would write it. It may be used from many goroutines.
 type Mark struct {
 	words  *Vocabulary
 	text   string
-	whole  []int32   // tokens that have it in them, or begin it behind a newline
+	never  []int32   // tokens that have it in them, or begin it behind a newline of their own
 	begin  []int32   // tokens that begin it, where a line does
 	finish [][]int32 // [k]: tokens that begin with what is behind its first k bytes
 }
@@ -19,14 +21,14 @@ type Mark struct {
 func (v *Vocabulary) Mark(text string) *Mark {
 	m := &Mark{words: v, text: text, finish: make([][]int32, len(text))}
 	begins := func(line string) bool {
-		line = strings.TrimLeft(line, " ")
+		line = strings.TrimLeft(line, blanks)
 		return line != "" && strings.HasPrefix(text, line)
 	}
 	for number, t := range v.texts {
 		id, line := int32(number), strings.LastIndexByte(t.Text, '\n')+1
 		switch {
 		case strings.Contains(t.Text, text), line > 0 && begins(t.Text[line:]):
-			m.whole = append(m.whole, id)
+			m.never = append(m.never, id)
 			continue
 		case begins(t.Text):
 			m.begin = append(m.begin, id)
@@ -67,7 +69,7 @@ func (s *Speech) Narrow(completion []int32, allowed *policy.IDSet) {
 		if line := strings.LastIndexByte(text, '\n') + 1; line > 0 {
 			s.line, s.told, text = "", false, text[line:]
 		}
-		s.line, s.told = s.line+text, s.told || strings.Trim(text, " ") != ""
+		s.line, s.told = s.line+text, s.told || strings.Trim(text, blanks) != ""
 	}
 	remove := func(ids []int32) {
 		for _, id := range ids {
@@ -78,7 +80,7 @@ func (s *Speech) Narrow(completion []int32, allowed *policy.IDSet) {
 		remove(s.stops)
 	}
 	for _, m := range s.marks {
-		remove(m.whole)
+		remove(m.never)
 		if !s.told {
 			remove(m.begin)
 		}

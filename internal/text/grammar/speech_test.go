@@ -9,7 +9,7 @@ import (
 
 // What may not come next, by what was said: what has a mark in it, what ends it, where a line begins what begins it, and the end before anything is said.
 func TestSpeech(t *testing.T) {
-	texts := []string{"<", "<t", "tool", "ool>", "ol>y", "a<tool>b", "x", "\n<to", "\n", " ", " <", ">", "<>", "\n<x", "", "y\n", "<end>", "[C]", "[", "[C"}
+	texts := []string{"<", "<t", "tool", "ool>", "ol>y", "a<tool>b", "x", "\n<to", "\n", " ", " <", ">", "<>", "\n<x", "", "y\n", "<end>", "[C]", "[", "[C", "tool>", "\t"}
 	v := NewVocabulary(len(texts), func(id int32) Token { return Token{Text: texts[id], Added: texts[id] == "ool>"} })
 	stops, marks := []int32{int32(slices.Index(texts, "<end>"))}, []*Mark{v.Mark("<tool>"), v.Mark("[C]")}
 	begin, always := []string{"<", "<t", " <", "[", "[C"}, []string{"a<tool>b", "\n<to", "[C]"}
@@ -25,7 +25,8 @@ func TestSpeech(t *testing.T) {
 		{[]string{"y\n", " "}, begin},
 		{[]string{"x", "\n<x"}, nil},
 		{[]string{"x", "<t"}, []string{"ool>"}},
-		{[]string{"x", "<"}, nil},
+		{[]string{"x", "<"}, []string{"tool>"}},
+		{[]string{"x", "\n", "\t"}, begin},
 		{[]string{"x", "<", "tool"}, []string{">"}},
 		{[]string{"x", "<t", "x"}, nil},
 		{[]string{"x", "<t", "\n"}, begin},

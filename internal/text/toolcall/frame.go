@@ -48,7 +48,7 @@ func (f Format) Marks() (marks []string) {
 	if err != nil || !found {
 		return nil
 	}
-	for _, piece := range strings.Fields(strings.NewReplacer("{", " { ", ">", "> ", "]", "] ").Replace(frame.Open)) {
+	for _, piece := range strings.Fields(strings.NewReplacer("[{", " [ { ", "{", " { ", ">", "> ", "]", "] ").Replace(frame.Open)) {
 		if strings.Contains(words, piece) {
 			continue
 		}

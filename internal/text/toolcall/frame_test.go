@@ -9,7 +9,7 @@ import (
 
 // Calls of each form have marks, which are no more of them than need be, and no words have.
 func TestMarks(t *testing.T) {
-	want := map[string]string{"hermes": "<tool_call>", "mistral": "[TOOL_CALLS]", "mistral_v3": "[TOOL_CALLS]", "llama3_json": "{", "phi4_mini": "functools[", "harmony": "to=functions.",
+	want := map[string]string{"hermes": "<tool_call>", "mistral": "[TOOL_CALLS]", "mistral_v3": "[TOOL_CALLS]", "llama3_json": "{", "phi4_mini": "functools", "harmony": "to=functions.",
 		"deepseek_v31": "<｜tool▁calls▁begin｜> <｜tool▁call▁begin｜>", "kimi_k2": "<|tool_calls_section_begin|> <|tool_call_begin|>"}
 	for _, f := range All() {
 		marks := strings.Join(f.Marks(), " ")
