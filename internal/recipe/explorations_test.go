@@ -143,7 +143,7 @@ func TestForcedCalls(t *testing.T) {
 		}
 		worse := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: slices.Repeat([]trajectory.Turn{{Calls: calls, ParseError: bad}}, 9)}
 		worse.Turns[8].ReasoningContent = reasoning
-		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: make([]trajectory.Turn, 9)}
+		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: slices.Repeat([]trajectory.Turn{{ParseError: bad}}, 9)}
 		choices := func(behind []trajectory.Turn) []string { return []string{"x", "y", "z", ""}[:most[len(behind)]] }
 		return g.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, choices, step, 5)
 	}
@@ -172,14 +172,16 @@ func TestForcedCalls(t *testing.T) {
 		t.Errorf("at the turn without a call: %s", order)
 	}
 	bad = "no call" // is no words either
-	order := ""
-	for _, f := range of(1, "x", "y") {
-		if len(f.Behind) == 1 {
-			order += choice(f)
+	for step := range 20 {
+		order := ""
+		for _, f := range of(step, "x", "y") {
+			if len(f.Behind) == 1 {
+				order += choice(f)
+			}
 		}
-	}
-	if order[3] != 'y' {
-		t.Errorf("where y was called, and a call could not be read: %s", order[:4])
+		if order[3] != 'y' {
+			t.Errorf("where y was called, and a call could not be read: %s", order[:4])
+		}
 	}
 	bad = ""
 	for _, most = range [][2]int{{0, 4}, {3, 0}, {0, 0}} {
