@@ -2,6 +2,7 @@ package job
 
 import (
 	"hone/internal/config"
+	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -33,10 +34,10 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 	}
 	l.Speaker.Calls = calls
 	g.Explorations.Choices = func(s *scenario.Scenario, behind []trajectory.Turn) (names []string) {
-		called := false
+		so := &trajectory.Trajectory{Turns: behind}
 		for _, turn := range behind {
 			for _, c := range turn.Calls {
-				if called = true; s.Forbids(c.Name) { // nothing behind it passes
+				if s.Forbids(c.Name) && reward.NumCalls(so, c.Name) > 0 { // nothing behind it passes
 					return nil
 				}
 			}
@@ -50,10 +51,25 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 				names = append(names, t.Name)
 			}
 		}
-		if called || !s.NeedsCall() {
+		if wordsHelp(s, so) {
 			names = append(names, "")
 		}
 		return names
 	}
 	return nil
+}
+
+// wordsHelp reports whether words can be what a scenario wants next: a check looks at them, or any would pass, and each call that checks want was made.
+func wordsHelp(s *scenario.Scenario, so *trajectory.Trajectory) (looked bool) {
+	for _, c := range s.Checks {
+		switch c.Type {
+		case scenario.CallCheck:
+			if reward.NumCalls(so, c.Name) == 0 {
+				return false
+			}
+		case scenario.AnswerCheck, scenario.CommandCheck:
+			looked = true
+		}
+	}
+	return looked
 }

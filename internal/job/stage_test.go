@@ -39,11 +39,12 @@ func (p *questioned) Ask(context.Context, approval.Question) (approval.Answer, e
 }
 
 // Calls are forced where the model writes arguments as JSON and is sampled here, and else the stage is refused. Tools are left out that the rules deny
-// whatever the arguments, or that a check forbids. Words may be forced too, but for the first turn where the scenario needs a call.
+// whatever the arguments, or that a check forbids. Words are forced too where a check looks at them, and the calls that checks want were made.
 func TestExplores(t *testing.T) {
 	none, buy := scenario.Check{Type: scenario.NoCallCheck}, scenario.Check{Type: scenario.NoCallCheck, Name: "buy"}
 	look, few := scenario.Check{Type: scenario.CallCheck, Name: "look"}, scenario.Check{Type: scenario.MaxCallsCheck, Name: "look", Max: new(2)}
 	never, attack := scenario.Check{Type: scenario.MaxCallsCheck, Name: "buy", Max: new(0)}, scenario.Check{Type: scenario.NoAttackCheck, Name: "buy"}
+	answer, program, bought := scenario.Check{Type: scenario.AnswerCheck}, scenario.Check{Type: scenario.CommandCheck}, scenario.Check{Type: scenario.CallCheck, Name: "buy"}
 	somebody := &questioned{}
 	gate := func(o approval.Options) *approval.Gate {
 		o.Tools = map[string]approval.Tool{"look": {Server: "shop", Name: "see", ReadOnly: true}, "buy": {Server: "shop", Name: "order"}}
@@ -61,24 +62,31 @@ func TestExplores(t *testing.T) {
 		away   *away
 		checks []scenario.Check
 		behind string // the tool that was called
+		search bool   // that was a search of the tools
 		gate   *approval.Gate
 		why    string
 		tools  []string
 	}{
 		"off":                      {form: "hermes"},
-		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy", ""}},
-		"no call":                  {most: 2, form: "hermes", checks: []scenario.Check{none}, tools: []string{""}},
-		"a call at first":          {most: 2, form: "hermes", checks: []scenario.Check{look}, tools: []string{"look", "buy"}},
-		"then words too":           {most: 2, form: "hermes", checks: []scenario.Check{look}, behind: "look", tools: []string{"look", "buy", ""}},
-		"too late":                 {most: 2, form: "hermes", checks: []scenario.Check{buy}, behind: "buy"},
-		"behind another":           {most: 2, form: "hermes", checks: []scenario.Check{buy}, behind: "look", tools: []string{"look", ""}},
+		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy"}},
+		"no call":                  {most: 2, form: "hermes", checks: []scenario.Check{none}},
+		"no call, but words":       {most: 2, form: "hermes", checks: []scenario.Check{none, answer}, tools: []string{""}},
+		"no call, what a program":  {most: 2, form: "hermes", checks: []scenario.Check{none, program}, tools: []string{""}},
+		"words for a call":         {most: 2, form: "hermes", checks: []scenario.Check{look, answer}, tools: []string{"look", "buy"}},
+		"behind it":                {most: 2, form: "hermes", checks: []scenario.Check{look, answer}, behind: "look", tools: []string{"look", "buy", ""}},
+		"behind another":           {most: 2, form: "hermes", checks: []scenario.Check{look, answer}, behind: "buy", tools: []string{"look", "buy"}},
+		"behind one of two":        {most: 2, form: "hermes", checks: []scenario.Check{look, bought, answer}, behind: "look", tools: []string{"look", "buy"}},
+		"behind a search":          {most: 2, form: "hermes", checks: []scenario.Check{look, answer}, behind: "look", search: true, tools: []string{"look", "buy"}},
+		"too late":                 {most: 2, form: "hermes", checks: []scenario.Check{buy, answer}, behind: "buy"},
+		"a search is not too late": {most: 2, form: "hermes", checks: []scenario.Check{none, answer}, behind: "look", search: true, tools: []string{""}},
+		"behind what is allowed":   {most: 2, form: "hermes", checks: []scenario.Check{buy, answer}, behind: "look", tools: []string{"look", ""}},
 		"no call of one":           {most: 2, form: "hermes", checks: []scenario.Check{look, few, buy}, tools: []string{"look"}},
-		"a limit of none":          {most: 2, form: "hermes", checks: []scenario.Check{never}, tools: []string{"look", ""}},
-		"the attacker's tool":      {most: 2, form: "hermes", checks: []scenario.Check{attack}, tools: []string{"look", ""}},
-		"denied":                   {most: 2, form: "hermes", gate: deny, tools: []string{"look", ""}},
-		"not read-only":            {most: 2, form: "hermes", gate: gate(approval.Options{Mode: approval.ReadOnly}), tools: []string{"look", ""}},
-		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy", ""}},
-		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}, tools: []string{""}},
+		"a limit of none":          {most: 2, form: "hermes", checks: []scenario.Check{never}, tools: []string{"look"}},
+		"the attacker's tool":      {most: 2, form: "hermes", checks: []scenario.Check{attack}, tools: []string{"look"}},
+		"denied":                   {most: 2, form: "hermes", gate: deny, tools: []string{"look"}},
+		"not read-only":            {most: 2, form: "hermes", gate: gate(approval.Options{Mode: approval.ReadOnly}), tools: []string{"look"}},
+		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy"}},
+		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}},
 		"a form without JSON":      {most: 2, form: "qwen3_coder", why: "as JSON"},
 		"a server that samples":    {most: 2, form: "hermes", away: &away{settings: config.Sampler{URL: "http://there/v1"}}, why: "http://there/v1"},
 		"off on such a server too": {form: "qwen3_coder", away: &away{}},
@@ -95,7 +103,7 @@ func TestExplores(t *testing.T) {
 		var tools []string
 		behind := []trajectory.Turn{{}} // one without a call
 		if tc.behind != "" {
-			behind = append(behind, trajectory.Turn{Calls: []chat.ToolCall{{Name: tc.behind}}})
+			behind = append(behind, trajectory.Turn{Calls: []chat.ToolCall{{Name: tc.behind}}, Results: []trajectory.ToolResult{{Search: tc.search}}})
 		}
 		if g.Explorations.Choices != nil {
 			tools = g.Explorations.Choices(&scenario.Scenario{Checks: tc.checks}, behind)

@@ -29,7 +29,9 @@ func (callsOf) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constra
 	return heldTo{tool.Name + " " + tool.Description, policytest.Text(prompt), thinks}, nil
 }
 
-func (callsOf) None() policy.Constraint { return heldTo{tool: "none"} }
+func (callsOf) None(prompt []int32, thinks bool) policy.Constraint {
+	return heldTo{"none", policytest.Text(prompt), thinks}
+}
 
 // A turn is held to a call of its tool, or to words, as the tool is now and behind that turn's prompt, and no other is; the record says so. The turns before it are
 // those of another episode, id for id, and their calls are made again. A tool that is not there leaves the policy free; what cannot be held ends the
@@ -39,7 +41,7 @@ func TestATurnIsForced(t *testing.T) {
 	run := func(forced rollout.Forced, calls rollout.Calls) (e *trajectory.Trajectory, held []bool, sent int) {
 		sampler := &policytest.Sampler{Reply: func(prompt string, r policy.Request) (string, error) {
 			c, ok := r.Constraint.(heldTo)
-			if held = append(held, ok); ok && c.tool == "none" && forced.Words {
+			if held = append(held, ok); ok && c == (heldTo{"none", prompt, forced.Thinks}) && forced.Words {
 				return "in words", nil
 			}
 			if ok && (c.tool != "add Adds." || c.prompt != prompt || c.thinks != forced.Thinks) {
@@ -82,6 +84,7 @@ func TestATurnIsForced(t *testing.T) {
 		"in place of an end": {rollout.Forced{Behind: behind[:2], Tool: "add"}, []bool{true, false}, 3},
 		"none":               {rollout.Forced{}, []bool{false, false, false}, 2},
 		"words":              {rollout.Forced{Words: true}, []bool{true}, 0},
+		"words of a thinker": {rollout.Forced{Words: true, Thinks: true}, []bool{true}, 0},
 		"words, later":       {rollout.Forced{Behind: behind[:1], Words: true}, []bool{true}, 1},
 		"a tool that is not": {rollout.Forced{Behind: behind[:1], Tool: "sub"}, []bool{false, false}, 2},
 	} {

@@ -41,13 +41,13 @@ type Attempt struct {
 	Forced Forced
 }
 
-// Forced is a turn at which the policy is held to a call of one tool, or to words without a call, whatever it would say, behind turns that another episode took. The zero value has
-// none. Only a sampler of ours can be held so.
+// Forced is a turn at which the policy is held to something, whatever it would say, behind turns that another episode took: to a call of one tool, or to
+// words without a call. The zero value has none. Only a sampler of ours can be held so.
 type Forced struct {
 	Behind []trajectory.Turn // what the policy says first: the same ids, as long as it is prompted by the same. What it calls in them is called again
 	Tool   string            // that is called
 	Words  bool              // no tool is
-	Thinks bool              // the policy reasons before it calls: it is held to a call from the end of that on
+	Thinks bool              // the policy reasons first: it is held from the end of that on
 }
 
 // Stream names the random stream of one completion, whatever speaks.

@@ -34,7 +34,7 @@ type Renderer interface {
 type Calls interface {
 	// thinks says that the completion may reason first.
 	Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constraint, error)
-	None() policy.Constraint
+	None(prompt []int32, thinks bool) policy.Constraint
 }
 
 // Sampled is the policy of a model whose tokens we draw: a sampler behind a renderer.
@@ -127,7 +127,7 @@ func (s *sampled) held(tools []chat.Tool) (policy.Constraint, error) {
 	case s.Calls == nil:
 		return nil, fmt.Errorf("a turn is to be forced (tool %q), and this policy cannot be held to calls, nor to none", f.Tool)
 	case f.Words:
-		return s.Calls.None(), nil
+		return s.Calls.None(s.ids, f.Thinks), nil
 	}
 	return s.Calls.Call(tools[i], s.ids, f.Thinks)
 }

@@ -121,11 +121,6 @@ func (s *Scenario) Forbids(tool string) bool {
 	return slices.ContainsFunc(s.Checks, func(c Check) bool { return c.forbids(tool) })
 }
 
-// NeedsCall reports whether no episode without a call passes the scenario's checks.
-func (s *Scenario) NeedsCall() bool {
-	return slices.ContainsFunc(s.Checks, func(c Check) bool { return c.Type == CallCheck })
-}
-
 // Asks reports whether the check has a call made that is not the model's.
 func (c Check) Asks() bool { return c.Name != "" && (c.Type == StateCheck || c.Type == UnchangedCheck) }
 

@@ -40,21 +40,6 @@ func TestAnswerConditions(t *testing.T) {
 	}
 }
 
-// A scenario needs a call where a check is of one.
-func TestNeedsCall(t *testing.T) {
-	for check, want := range map[string]bool{
-		`{"type":"call","name":"buy","arguments":{}}`:                true,
-		`{"type":"call","name":"buy","arguments":{},"refused":true}`: true,
-		`{"type":"no_call"}`:                         false,
-		`{"type":"state","name":"buy","equals":"x"}`: false,
-	} {
-		s := scenario.Scenario{Checks: []scenario.Check{checkOf(t, `{"type":"answer","contains":"a"}`), checkOf(t, check)}}
-		if got := s.NeedsCall(); got != want {
-			t.Errorf("%s: %v", check, got)
-		}
-	}
-}
-
 // A check forbids a tool where no call of it can be in an episode that passes. Where the arguments decide, none is forbidden.
 func TestForbids(t *testing.T) {
 	for check, want := range map[string][]string{

@@ -87,18 +87,26 @@ func (c *Calls) Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constr
 	if err != nil {
 		return nil, err
 	}
-	after := ""
-	if c.opens != nil {
-		after = c.opens(prompt)
-	}
-	if after == "" && thinks {
-		after = c.closes
-	}
-	return g.NewMatcher(c.stops, after), nil
+	return g.NewMatcher(c.stops, c.after(prompt, thinks)), nil
 }
 
-// None holds a completion to words without a call.
-func (c *Calls) None() policy.Constraint { return c.words.Speech(c.stops, c.marks...) }
+// None is what holds the completion behind a prompt to words without a call. It is free where Call's is.
+func (c *Calls) None(prompt []int32, thinks bool) policy.Constraint {
+	return c.words.Speech(c.stops, c.after(prompt, thinks), c.marks...)
+}
+
+// after is the end of the reasoning of a completion, "" where it has none.
+func (c *Calls) after(prompt []int32, thinks bool) string {
+	if c.opens != nil {
+		if end := c.opens(prompt); end != "" {
+			return end
+		}
+	}
+	if thinks {
+		return c.closes
+	}
+	return ""
+}
 
 func (c *Calls) of(tool chat.Tool) (*grammar.Grammar, error) {
 	c.mu.Lock()

@@ -74,7 +74,7 @@ func BenchmarkSpeech(b *testing.B) {
 	v := large()
 	m, said, allowed := v.Mark(`"`), []int32{'a', '<', 't'}, policy.NewIDSet(151_000)
 	for b.Loop() {
-		c := v.Speech(nil, m)
+		c := v.Speech(nil, "", m)
 		for i := range said {
 			allowed.Fill()
 			c.Narrow(said[:i], allowed)

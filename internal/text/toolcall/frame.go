@@ -35,8 +35,8 @@ func (f Format) Frame() (Frame, bool) {
 	return frame, true
 }
 
-// Marks are what a call begins with and words have not, whatever space is written: the pieces of the frame's beginning up to the first one without which
-// the form reads no call. A form without a frame has none.
+// Marks are what a call begins with, and a message in words does not: the pieces of the frame's beginning up to the first one without which the form
+// reads no call, however much space is written. A form without a frame has none. Llama's is a brace, which words may have as well.
 func (f Format) Marks() (marks []string) {
 	frame, ok := f.Frame()
 	if !ok {
