@@ -29,7 +29,7 @@ all() {
   for name in ${PARTS:-test own best parts}; do
     case $name in
     test) part test "1 2 3" "--split test" explore_more rejection_long continued_long ;;
-    own) part own "1 2 3" "--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json" explore_own rejection_own continued_own ;;
+    own) part own "1 2 3" "--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json" explore_more_own rejection_own continued_own ;;
     best) part best "1 2 3" "--split test" from_best ;;
     parts) part parts "4 5" "" from_sft from_base quiet noisy episodes turns turns_progress recoveries ;;
     search) part search "4 5" "" from_best from_best_hot from_best_entropy ;;

@@ -62,11 +62,11 @@ episodes|grpo|--grpo-rate 1.5e-4 --steps 40|grpo: {advantage: centred}
 recoveries|grpo|--grpo-rate 1.5e-4 --steps 40 --groups 12|grpo: {advantage: centred, recoveries: 4}
 hot_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
 explore_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 16}, explorations: 8}}
-explore_more_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 32}, explorations: 16}}
+explore_more_own|grpo|--grpo-rate 1.5e-4 --steps 56|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 1, pools: {skip_solved: 0.8}, imitation: {rows: 32}, explorations: 16}}
 imitate_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, imitation: {rows: 16}}}
 rivals_own|rejection,continued|--sft-rate 2e-4 --steps 100|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
-rejection_own|rejection|--sft-rate 2e-4 --steps 57|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
-continued_own|continued|--sft-rate 2e-4 --steps 57|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
+rejection_own|rejection|--sft-rate 2e-4 --steps 84|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
+continued_own|continued|--sft-rate 2e-4 --steps 84|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
 TRIALS
 }
 
@@ -96,7 +96,7 @@ alive() {
 
 # fill RESULTS TRIAL...: starts what there is room for; says how many have not ended.
 fill() {
-  local results=$1 left=0 name seed arms flags yaml gpu at
+  local results=$1 left=0 name seed arms flags yaml gpu runs at
   shift
   while IFS='|' read -r name arms flags yaml; do
     [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
@@ -108,14 +108,12 @@ fill() {
         continue
       fi
       left=$((left + 1))
-      for gpu in ${GPUS:-0}; do
-        if [ "$(alive "$results" "$gpu")" -lt "${JOBS:-6}" ]; then
-          echo "$gpu" >"$at.gpu"
-          start "$gpu" "$results" "$name" "$seed" "$arms" "$flags" "$yaml"
-          touch "$at.log"
-          break
-        fi
-      done
+      read -r runs gpu < <(for gpu in ${GPUS:-0}; do echo "$(alive "$results" "$gpu") $gpu"; done | sort -n -s -k1,1)
+      if [ "$runs" -lt "${JOBS:-6}" ]; then
+        echo "$gpu" >"$at.gpu"
+        start "$gpu" "$results" "$name" "$seed" "$arms" "$flags" "$yaml"
+        touch "$at.log"
+      fi
     done
   done < <(trials)
   echo "$left"
