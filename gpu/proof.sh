@@ -6,7 +6,7 @@
 # FOLDER is what gpu/unpack.sh made; own/ in it is the second server, PyPI's unit-converter-mcp. $GPUS (0 1); $JOBS runs at once on each (7: one holds up
 # to 18 GB); $PARTS, the first first (test own best parts): test and own are GRPO against its rivals on two servers, best is GRPO from the best SFT, parts are
 # noise, credit and starts; search looks on validation tasks for what from_best should be. Which setting must win was fixed on validation tasks: half of the
-# kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. An ended machine loses what runs, so wait often, and give EARLIER: a trial
+# kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. For own nothing was chosen: it has the same setting. An ended machine loses what runs, so wait often, and give EARLIER: a trial
 # of the test takes about 12 minutes beside others on an H200.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

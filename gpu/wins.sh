@@ -94,7 +94,7 @@ alive() {
   echo "$n"
 }
 
-# fill RESULTS TRIAL...: starts what there is room for; says how many have not ended.
+# fill RESULTS TRIAL...: starts what there is room for, on the GPU with the fewest runs; says how many have not ended.
 fill() {
   local results=$1 left=0 name seed arms flags yaml gpu runs at
   shift
