@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -191,7 +192,10 @@ func TestSGLang(t *testing.T) {
 // list is not.
 func TestALostAnswerToLoading(t *testing.T) {
 	listed := []string{"m"}
+	var lock sync.Mutex // a cut connection orders nothing between its handler and the next one
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lock.Lock()
+		defer lock.Unlock()
 		var q struct {
 			Name string `json:"lora_name"`
 		}
