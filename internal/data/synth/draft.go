@@ -323,7 +323,7 @@ func whole(text string) json.RawMessage {
 func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, bool) {
 	isText := l.raw[0] == '"'
 	if slices.ContainsFunc(l.path, isIndex) || isText != (p.kind == "string" || p.kind == "") || isText && (len(l.text()) > 48 || l.text() == "" || !p.carries(l.text())) ||
-		bytes.Contains(a.call.Arguments, l.raw) || bytes.Contains(l.raw, []byte(dirMark)) || saysNow(l.text(), []int64{a.got.At}) {
+		bytes.Contains(a.call.Arguments, l.raw) || !isText && says(flat(string(a.call.Arguments)), l) || bytes.Contains(l.raw, []byte(dirMark)) || saysNow(l.text(), []int64{a.got.At}) {
 		return edge{}, false
 	}
 	from := label{l.own(), append(l.above(), nouns(a.call.Tool)...)}

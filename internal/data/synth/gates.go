@@ -63,7 +63,7 @@ func says(plain string, l leaf) bool {
 	if l.raw[0] == '"' || err != nil {
 		return hasText(plain, want)
 	}
-	return slices.ContainsFunc(numbersOf(plain), func(other float64) bool { return math.Abs(other-n) < 1e-9 })
+	return slices.ContainsFunc(numbersOf(plain), func(other float64) bool { return math.Abs(other-n) <= 1e-9*math.Abs(n) })
 }
 
 // hasText reports whether a text holds another, a short one not as a part of a word.
@@ -92,7 +92,7 @@ func hasText(text, want string) bool {
 }
 
 var (
-	numberIn  = regexp.MustCompile(`-?\d+(?:\.\d+)?`)
+	numberIn  = regexp.MustCompile(`-?\d+(?:\.\d+)?(?:e[+-]?\d+)?`)
 	thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
 )
 

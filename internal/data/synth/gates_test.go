@@ -78,6 +78,9 @@ func TestSays(t *testing.T) {
 		{"the values 2,3 and 4", `3`, true},
 		{"1,200", `200`, true},
 		{"12 of them", `2`, false},
+		{"it is 28", `28.0`, true},
+		{"it is 9.5E+17 m", `9.5e17`, true},
+		{"it is 0", `5e-10`, false},
 	} {
 		if got := says(flat(tc.text), leaf{raw: json.RawMessage(tc.raw)}); got != tc.want {
 			t.Errorf("%q says %s: %v", tc.text, tc.raw, got)

@@ -176,6 +176,34 @@ func TestChainsTakeWhatFits(t *testing.T) {
 	}
 }
 
+// A tool that says its number again, with a point or an exponent, has not come to it: neither a chain nor an answer is of it.
+func TestANumberSaidAgainIsNoResult(t *testing.T) {
+	shop := newShop(t)
+	shop.tools = map[string]func(*stock, map[string]any) (string, error){}
+	var tools []Tool
+	for i, of := range []string{"length", "mass", "area"} {
+		shop.tools["convert_"+of] = func(_ *stock, args map[string]any) (string, error) {
+			value := args["value"].(float64)
+			return fmt.Sprintf(`{"original_value": %.4f, "same_value": %.12e, "converted_value": %.2f}`, value, value, 7.5*value+float64(i)+1), nil
+		}
+		tools = append(tools, tool("convert_"+of, "Convert "+of+" between units.", `{"type":"object","properties":{"value":{"type":"number"}},"required":["value"]}`))
+	}
+	o := optionsOf(shop)
+	o.Several = 0.6
+	chains := 0
+	for _, s := range run(t, shop, tools, o).Scenarios {
+		if strings.Contains(s.Task, "original") || strings.Contains(s.Task, "same value") {
+			t.Errorf("%s: %+v", s.Task, s.Gold)
+		}
+		if s.Provenance.Kind == chain {
+			chains++
+		}
+	}
+	if chains == 0 {
+		t.Error("no chain")
+	}
+}
+
 // A tool that answers while it is explored and refuses later has no scenario, and the report says what it answers.
 func TestWhyNotOfALimit(t *testing.T) {
 	shop, calls := newShop(t), atomic.Int32{}
