@@ -18,7 +18,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/demo"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/job"
+	"hone/internal/toolset"
 )
 
 const ownConfig = `lora: {rank: 2}
@@ -77,10 +82,10 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	if err := json.Unmarshal([]byte(contents(t, "out/tasks.json")), &tasks); err != nil {
 		t.Fatal(err)
 	}
-	calls := func(list [][]chat.Message) (names []string) {
-		for _, m := range list {
+	calls := func(list []demo.Solved) (names []string) {
+		for _, solved := range list {
 			name := ""
-			for _, x := range m {
+			for _, x := range solved.Messages {
 				for _, c := range x.ToolCalls {
 					name += c.Name
 				}
@@ -163,6 +168,54 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran(0, "runs", "resume", "./out")
+}
+
+// A demonstration is learnt under the prompt that an episode of its scenario is sampled under: each has the tools that fit its own task.
+func TestDemonstrationsHaveTheirEpisodesPrompt(t *testing.T) {
+	url, _ := shop(t)
+	settings := strings.NewReplacer("model: {", "model: {base: base, ", "mcp: {", "mcp: {max_tools: 1, ", "rollout: {", "rollout: {system: Sell well., ").Replace(ownConfig)
+	workFolder(t, map[string]string{"hone.yaml": settings + "engine: {backend: go}\n",
+		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url)})
+	toyModel(t, "base/toy.gguf")
+	c, err := config.Load("hone.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := toyApp(&bytes.Buffer{}, nil)
+	servers, err := toolset.Configured(a.Host, c, toolset.Source{File: "mcp.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := job.Open(t.Context(), a.Host, c, servers, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var list []scenario.Scenario
+	for _, tool := range []string{"look", "buy"} {
+		list = append(list, scenario.Scenario{ID: tool, Task: "Deal with a hat.", Gold: []scenario.Gold{{Name: tool, Arguments: json.RawMessage(`{"name": "hat"}`)}}})
+	}
+	if err := l.OpenModel(a.Host, &c, "", list, true); err != nil {
+		t.Fatal(err)
+	}
+	requests := make(chan rollout.Request, len(list))
+	for _, s := range list {
+		requests <- rollout.Request{Scenario: s}
+	}
+	close(requests)
+	prompts := map[string][]int32{}
+	for e := range l.Rollouts(1).Run(t.Context(), requests) {
+		prompts[e.ScenarioID] = e.Turns[0].BridgeIDs
+	}
+	if slices.Equal(prompts["look"], prompts["buy"]) {
+		t.Fatal("both episodes have the same tools")
+	}
+	for _, s := range list {
+		rows, err := l.Rows([]demo.Solved{{Scenario: s, Messages: []chat.Message{{Role: chat.User, Content: s.Task}, {Role: chat.Assistant, Content: "Sold."}}}})
+		if err != nil || len(rows) != 1 || !slices.Equal(rows[0].IDs[:len(prompts[s.ID])], prompts[s.ID]) || slices.Contains(rows[0].Trained[:len(prompts[s.ID])], true) || !rows[0].Trained[len(prompts[s.ID])] {
+			t.Errorf("%s: %v, a demonstration %v, an episode's prompt %v", s.ID, err, rows, prompts[s.ID])
+		}
+	}
 }
 
 // A model that passes nothing is held to calls that it did not make, in episodes of a stage of their own: each is one call with arguments of the tool's schema.

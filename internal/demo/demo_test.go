@@ -212,7 +212,8 @@ func TestShownKinds(t *testing.T) {
 	}
 	demonstrated := map[string]bool{}
 	for _, d := range demo.Generate(3, scenario.Train, 40*16) {
-		for _, m := range half.Demonstrations {
+		for _, shown := range half.Demonstrations {
+			m := shown.Messages
 			if m[1].Content == d.Task {
 				demonstrated["kind:"+d.Kind] = true
 			}

@@ -65,10 +65,29 @@ func TestTasksAreTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum(tasks)
+			sum(struct {
+				Size           demo.Size
+				Demonstrations [][]chat.Message
+				Train, Test    []scenario.Scenario
+				Validation     []scenario.Scenario
+				Solutions      [][]chat.Message
+			}{tasks.Size, said(tasks.Demonstrations), tasks.Train, tasks.Test, tasks.Validation, said(tasks.Solutions)})
+			for i, solved := range tasks.Solutions {
+				if solved.Scenario.ID != tasks.Train[i].ID {
+					t.Errorf("seed %d: solution %d of %s is of %s", seed, i, tasks.Train[i].ID, solved.Scenario.ID)
+				}
+			}
 		}
 		if got := fmt.Sprintf("%x", h.Sum(nil)); got != want {
 			t.Errorf("seed %d: %s, want %s", seed, got, want)
 		}
 	}
+}
+
+// said are the conversations, nil where there are none.
+func said(list []demo.Solved) (messages [][]chat.Message) {
+	for _, s := range list {
+		messages = append(messages, s.Messages)
+	}
+	return messages
 }

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -53,13 +54,28 @@ func (s Size) HeldOut() string {
 	return s.Held
 }
 
-// Tasks are executed scenarios, and for SFT the conversations of an agent that did them.
+// Tasks are executed scenarios, and for SFT those that an agent did.
 type Tasks struct {
 	Size           Size // what was asked for
-	Demonstrations [][]chat.Message
+	Demonstrations []Solved
 	Train, Test    []scenario.Scenario
 	Validation     []scenario.Scenario
-	Solutions      [][]chat.Message // of Train
+	Solutions      []Solved // of Train
+}
+
+// Solved is a scenario and the conversation of an agent that did it. Which tools its prompt lists follows from the scenario, as in each of its episodes.
+type Solved struct {
+	Scenario scenario.Scenario
+	Messages []chat.Message
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Earlier versions kept the messages alone, whose scenario then has no ID.
+func (s *Solved) UnmarshalJSON(text []byte) error {
+	if text[0] == '[' {
+		return json.Unmarshal(text, &s.Messages)
+	}
+	type plain Solved
+	return json.Unmarshal(text, (*plain)(s))
 }
 
 // Execute executes the drafts of all splits on a live server. dropped is told of each that fails there.
@@ -85,9 +101,9 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 	}
 	if err := execute(trainDrafts(seed, size, shown), func(s scenario.Scenario, m []chat.Message) {
 		if len(t.Demonstrations) < size.Demonstrations && !slices.Contains(s.Tags, UnshownKind) {
-			t.Demonstrations = append(t.Demonstrations, m)
+			t.Demonstrations = append(t.Demonstrations, Solved{s, m})
 		} else {
-			t.Train, t.Solutions = append(t.Train, s), append(t.Solutions, m)
+			t.Train, t.Solutions = append(t.Train, s), append(t.Solutions, Solved{s, m})
 		}
 	}); err != nil {
 		return t, err

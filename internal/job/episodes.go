@@ -11,6 +11,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/demo"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/recovery"
 	"hone/internal/episode/reward"
@@ -474,16 +475,21 @@ func (l *Episodes) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, 
 	return shared, longest, nil
 }
 
-// Rows renders conversations as training rows.
-func (l *Episodes) Rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
+// Rows renders conversations as training rows, under the system message and the tools that an episode of the scenario is sampled under.
+func (l *Episodes) Rows(list []demo.Solved) ([]batch.Sequence, error) {
 	var rows []batch.Sequence
-	for _, messages := range conversations {
+	for _, of := range list {
+		messages := of.Messages
 		if l.World.System != "" && messages[0].Role != chat.System {
 			messages = append([]chat.Message{{Role: chat.System, Content: l.World.System}}, messages...)
 		}
-		rendered, err := l.Model.Renderer.Sequences(messages, 0, l.World.ToolList)
+		tools, err := l.World.ToolsOf(of.Scenario)
 		if err != nil {
-			return nil, fmt.Errorf("rendering a demonstration: %w", err)
+			return nil, fmt.Errorf("the tools of %s: %w", of.Scenario.ID, err)
+		}
+		rendered, err := l.Model.Renderer.Sequences(messages, 0, tools)
+		if err != nil {
+			return nil, fmt.Errorf("rendering a demonstration of %s: %w", of.Scenario.ID, err)
 		}
 		for _, s := range rendered {
 			rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})

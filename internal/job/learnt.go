@@ -164,7 +164,8 @@ func (l *Learnt) demo(dir string) error {
 	for _, s := range t.Train {
 		l.add(s, dir)
 	}
-	for i, messages := range t.Demonstrations {
+	for i, shown := range t.Demonstrations {
+		messages := shown.Messages
 		l.sources = append(l.sources, overlap.Source{Name: fmt.Sprintf("demonstration %d", i), Where: dir, Text: overlap.Said(messages)})
 		l.calledIn(messages)
 		for _, m := range messages {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hone/internal/assets"
-	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
@@ -280,8 +279,8 @@ func (s comparison) arm(ctx context.Context, name string) error {
 	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.kept.SFTRate
 	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
-	supervised := func(conversations [][]chat.Message) error {
-		rows, err := s.episodes.Rows(conversations)
+	supervised := func(list []demo.Solved) error {
+		rows, err := s.episodes.Rows(list)
 		if err != nil {
 			return err
 		}

@@ -209,6 +209,10 @@ func (d experiment) made() (t demo.Tasks, ok bool, err error) {
 		return t, false, &fault.Error{Code: fault.CodeUsage, What: "the run was begun with other tasks", Where: path,
 			Why: fmt.Sprintf("it holds %s, asked for are %s", t.Size, d.size), Next: "give the flags it was begun with, or another --output-dir"}
 	}
+	if slices.ContainsFunc(t.Demonstrations, func(s demo.Solved) bool { return s.Scenario.ID == "" }) {
+		return t, false, &fault.Error{Code: fault.CodeUsage, What: "the run cannot go on", Where: path,
+			Why: "the hone that began it did not keep of which scenarios its demonstrations are", Next: "begin it again, with another --output-dir"}
+	}
 	return t, true, d.dir.AddInput(run.Input{Name: tasksFile, Data: text}) // a kill may have come before its sum
 }
 

@@ -111,10 +111,10 @@ func (d experiment) show(ctx context.Context, l *job.Episodes, t *demo.Tasks) er
 	for _, s := range t.Train {
 		switch messages, ok := shown[s.ID]; {
 		case ok && len(t.Demonstrations) < d.size.Demonstrations && !slices.Contains(s.Tags, demo.UnshownKind):
-			t.Demonstrations = append(t.Demonstrations, messages)
+			t.Demonstrations = append(t.Demonstrations, demo.Solved{Scenario: s, Messages: messages})
 			continue
 		case ok:
-			t.Solutions = append(t.Solutions, messages)
+			t.Solutions = append(t.Solutions, demo.Solved{Scenario: s, Messages: messages})
 		}
 		train = append(train, s)
 	}
