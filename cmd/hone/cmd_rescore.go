@@ -36,14 +36,17 @@ func runRescore(ctx context.Context, a *app, path string, given job.GivenJudge) 
 	if err != nil {
 		return err
 	}
-	changes, err := job.Rescore(ctx, a.Host, path, c, given)
-	if err != nil {
-		return err
+	changes, failed := job.Rescore(ctx, a.Host, path, c, given)
+	if changes == nil {
+		return failed
 	}
-	rows := [][]string{{"STAGE", "EPISODES", "REWARD", "RESCORED", "CHANGED", "GROUPS", "REORDERED"}}
+	rows := [][]string{{"STAGE", "EPISODES", "REWARD", "RESCORED", "CHANGED", "GROUPS", "REORDERED", "UNSCORED"}}
 	for _, c := range changes {
 		rows = append(rows, []string{c.Stage, fmt.Sprint(c.Episodes), fmt.Sprintf("%.4g", c.Was), fmt.Sprintf("%.4g", c.Now), fmt.Sprint(c.Changed),
-			fmt.Sprint(c.Groups), fmt.Sprint(c.Reordered)})
+			fmt.Sprint(c.Groups), fmt.Sprint(c.Reordered), fmt.Sprint(c.Unscored)})
 	}
-	return a.Print(changes, rows)
+	if err := a.Print(changes, rows); err != nil {
+		return err
+	}
+	return failed
 }

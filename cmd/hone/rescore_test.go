@@ -62,7 +62,7 @@ func TestRescore(t *testing.T) {
 	ledger, export := contents(t, "out/ledger.db"), contents(t, "out/trajectories.jsonl")
 
 	rows := run("runs", "rescore", "./out", "--plain")
-	if got := run("runs", "rescore", "./out", "--plain", "--dry-run"); got != rows || !strings.HasPrefix(got, "STAGE\t") || !strings.HasSuffix(got, "\t0\t2\t0\n") {
+	if got := run("runs", "rescore", "./out", "--plain", "--dry-run"); got != rows || !strings.HasPrefix(got, "STAGE\t") || !strings.HasSuffix(got, "\t0\t2\t0\t0\n") {
 		t.Errorf("under the run's own weights: %s, %s", rows, got)
 	}
 	var changes []recipe.Change
@@ -96,6 +96,15 @@ func TestRescore(t *testing.T) {
 	}
 	if _, err := os.Stat("out/rescored-3.jsonl"); err == nil {
 		t.Error("a rehearsal wrote a file")
+	}
+	write(t, "half.sh", "#!/bin/sh\nif grep -q 'Paint a hat'; then echo '[1]'; else echo no cap today >&2; exit 3; fi\n")
+	if err := os.Chmod("half.sh", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "half.yaml", "rewards: {program: {command: [./half.sh], weight: 1}}\n") // it fails for one of the scenarios
+	if code, out, said := hone(t, "", "runs", "rescore", "./out", "--config", "half.yaml", "--plain", "--dry-run"); code != 3 || !strings.HasSuffix(out, "\t1\t2\t0\t1\n") ||
+		!strings.Contains(said, "1 of 2 episodes could not be scored") || !strings.Contains(said, "collect/cap: ") || !strings.Contains(said, "no cap today") {
+		t.Errorf("exit code %d, %s%s", code, out, said)
 	}
 	d, err := job.Env{Host: toyApp(io.Discard, nil).Host}.Open("out", &config.Config{}) // a kill came between a trajectory and its score
 	if err != nil {
@@ -144,7 +153,7 @@ func TestRatings(t *testing.T) {
 	}
 	run(0, "runs", "rate", "./out", first, "1")
 	run(0, "runs", "rate", "./out", first, "0.25", "--note", "right, but slow")
-	if got := run(0, "runs", "rescore", "./out", "--plain", "--dry-run"); !strings.Contains(got, "1 group rated in part") || !strings.Contains(got, "\t0\t2\t0\n") {
+	if got := run(0, "runs", "rescore", "./out", "--plain", "--dry-run"); !strings.Contains(got, "1 group rated in part") || !strings.Contains(got, "\t0\t2\t0\t0\n") {
 		t.Errorf("a group of which one episode is rated: %s", got)
 	}
 	run(0, "runs", "rate", "./out", second, "0.75")
@@ -155,7 +164,7 @@ func TestRatings(t *testing.T) {
 	if page := string(contents(t, "out/report.html")); !strings.Contains(page, "rated 0.25") || !strings.Contains(page, "right, but slow") {
 		t.Error("the report does not show the rating")
 	}
-	if got := run(0, "runs", "rescore", "./out", "--plain"); !strings.Contains(got, "\t2\t2\t1\n") || strings.Contains(got, "in part") {
+	if got := run(0, "runs", "rescore", "./out", "--plain"); !strings.Contains(got, "\t2\t2\t1\t0\n") || strings.Contains(got, "in part") {
 		t.Errorf("a group that is rated: %s", got)
 	}
 	rescored := 0

@@ -5,11 +5,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"hone/internal/episode/scenario"
 	"hone/internal/job"
 )
 
@@ -114,5 +117,48 @@ func TestFilesystemServer(t *testing.T) {
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil || results.Systems["base"].N != 2 || results.Systems["base"].NumExcluded != 0 {
 		t.Errorf("%v: %s", err, stdout)
+	}
+}
+
+// A scenario whose calls hone would never send is told before a run begins, by all verbs that run it; --skip-bad leaves it out of training.
+func TestScenariosThatCannotBeDone(t *testing.T) {
+	url, _ := shop(t)
+	const good = `{"id": "hat", "task": "Look at a hat.", "split": "train", "gold": [{"name": "look", "arguments": {"name": "hat"}}], "checks": [{"type": "call", "name": "look", "arguments": {"name": "hat"}}]}` + "\n"
+	workFolder(t, map[string]string{"hone.yaml": strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1) + "engine: {backend: go}\ngrpo: {steps: 1, scenarios_per_step: 1, group_size: 2}\n",
+		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url),
+		"tasks.jsonl": good + `{"id": "sell", "task": "Sell a hat.", "split": "train", "checks": [{"type": "call", "name": "sell", "arguments": {}}]}` + "\n" +
+			`{"id": "cap", "task": "Look at a cap.", "split": "train", "checks": [{"type": "call", "name": "look", "arguments": {"nome": "cap"}}]}` + "\n" +
+			`{"id": "bag", "task": "Sell a bag.", "split": "validation", "gold": [{"name": "sell", "arguments": {}}], "checks": [{"type": "answer", "contains": "sold"}]}` + "\n"})
+	toyModel(t, "base/toy.gguf")
+	run := func(args ...string) (int, string) {
+		var said bytes.Buffer
+		code := toyApp(&said, nil).main(t.Context(), append(args, "--mcp-config", "mcp.json"))
+		return code, said.String()
+	}
+	train := []string{"train", "--dataset", "tasks.jsonl", "--output-dir", "out"}
+	for _, args := range [][]string{train, append(slices.Clone(train), "--dry-run")} {
+		if code, said := run(args...); code != 2 || !strings.Contains(said, "3 scenarios cannot be done on these servers") || !strings.Contains(said, `sell: checks[0] (call) cannot pass: there is no tool "sell"`) ||
+			!strings.Contains(said, "cap: checks[0] (call) cannot pass: the arguments are against the schema of look") || !strings.Contains(said, "--skip-bad") || exists("out") {
+			t.Errorf("%v: exit code %d, %s", args, code, said)
+		}
+	}
+	if code, said := run("scenarios", "validate", "tasks.jsonl"); code != 2 || !strings.Contains(said, "3 findings in 4 scenarios") || !strings.Contains(said, "tasks.jsonl:2") {
+		t.Errorf("validate: exit code %d, %s", code, said)
+	}
+	if code, said := run("eval", "--base-model", "base", "--dataset", "tasks.jsonl", "--split", "train"); code != 0 || !strings.Contains(said, "2 scenarios cannot be done on these servers, and will count as failed, the first sell") {
+		t.Errorf("eval: exit code %d, %s", code, said)
+	}
+	if code, said := run("collect", "--gold", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "shown", "--yes"); !strings.Contains(said, "cannot be done on these servers") {
+		t.Errorf("collect: exit code %d, %s", code, said)
+	}
+	if code, said := run(append(slices.Clone(train), "--skip-bad")...); code != 3 || !strings.Contains(said, "left out: tasks.jsonl: cap: ") { // random weights pass nothing
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	if list, err := scenario.LoadKept("out/scenarios.json"); err != nil || len(list) != 1 || list[0].ID != "hat" {
+		t.Errorf("%v, %d scenarios are kept", err, len(list))
+	}
+	write(t, "tasks.jsonl", strings.Replace(good, `"look", "arguments"`, `"lock", "arguments"`, 2))
+	if code, said := run("train", "--dataset", "tasks.jsonl", "--output-dir", "none", "--skip-bad"); code != 2 || strings.Contains(said, "--skip-bad") {
+		t.Errorf("exit code %d, %s", code, said)
 	}
 }

@@ -81,6 +81,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 	if err := toolset.Allowed(j.Host, l.Gate, tasks); err != nil {
 		return nil, err
 	}
+	l.NoteUnsendable(j.Host, j.Config, tasks)
 	if scenario.NeedsJudge(tasks) {
 		if err := l.OpenJudge(j.Host, j.Config); err != nil {
 			return nil, err

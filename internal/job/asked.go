@@ -193,7 +193,7 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if err != nil {
 		return err
 	}
-	j := &Job{Env: e, Verb: "train", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}}
+	j := &Job{Env: e, Verb: "train", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	j.Kept.Keep(e.Host, c, from)
 	if e.DryRun {
 		if err := j.RehearseTrain(ctx, list, from); err != nil {

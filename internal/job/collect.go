@@ -135,6 +135,7 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	if err := toolset.Allowed(j.Host, gate, list); err != nil {
 		return nil, err
 	}
+	l.NoteUnsendable(j.Host, j.Config, list)
 	if err := j.BeginOrGoOn(l.Set); err != nil {
 		return nil, err
 	}

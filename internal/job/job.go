@@ -100,6 +100,8 @@ type Job struct {
 	Config config.Config
 	Kept   Kept
 	Dir    *run.Dir // nil until it has begun
+
+	SkipBad bool // scenarios that cannot be done on the servers are left out
 }
 
 // Begin creates the run directory, unless the run is resumed. It comes after all that can be wrong with what the user

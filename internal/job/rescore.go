@@ -24,6 +24,7 @@ import (
 
 // Rescore scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file of the run's
 // folder; of a dry run they go nowhere. A judge scores the groups of training against each other, and each episode of an evaluation alone.
+// Where episodes could not be scored there is an error beside the changes of the others.
 func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, given GivenJudge) ([]recipe.Change, error) {
 	if err := given.Apply(&c); err != nil {
 		return nil, err
@@ -88,7 +89,29 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, gi
 		}
 		h.Say("scores: %s; the run's own are as they were", file)
 	}
-	return recipe.Changes(groups), nil
+	return recipe.Changes(groups), notScored(groups, path)
+}
+
+// notScored is the error of episodes that had a score and have none now, for a term that failed; nil where there are none.
+func notScored(groups []recipe.Rescored, path string) error {
+	n, all, first := 0, 0, ""
+	for _, g := range groups {
+		for i, now := range g.Now {
+			if g.Was[i].Outcome != "" {
+				continue
+			}
+			if all++; now.Outcome != "" {
+				if n++; n == 1 {
+					first = fmt.Sprintf("%s/%s: %s", g.Stage, g.Group.Trajectories[i].ID, now.Error)
+				}
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %s could not be scored", n, fault.Count(all, "episode")), Where: path, Why: "the first: " + first,
+		Next: "mend the term that failed; nothing of the run has changed, and hone runs rescore can be given again"}
 }
 
 // showTools gives episodes the tools that they were shown, which a run's catalog holds.

@@ -42,7 +42,7 @@ func ResumeTrain(ctx context.Context, e Env, path string, b Begun, from toolset.
 // RehearseTrain looks whether all is there that train needs, memory included. It lists the servers' tools and reads the model's
 // files; it makes no call, opens no device, and leaves no run directory.
 func (j *Job) RehearseTrain(ctx context.Context, list []scenario.Scenario, from toolset.Source) error {
-	l, err := j.openServers(ctx, list, from)
+	l, list, err := j.openServers(ctx, list, from)
 	if err != nil {
 		return err
 	}
@@ -54,24 +54,27 @@ func (j *Job) RehearseTrain(ctx context.Context, list []scenario.Scenario, from 
 }
 
 // openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be
-// trained on.
-func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from toolset.Source) (*Episodes, error) {
+// trained on. What is left of list is without those that SkipBad leaves out.
+func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from toolset.Source) (*Episodes, []scenario.Scenario, error) {
 	servers, err := toolset.Configured(j.Host, j.Config, from)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := basemodel.CheckDevices(j.Host, j.Config.Engine); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l, err := Open(ctx, j.Host, j.Config, servers, j.Path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if j.Dir != nil {
 		err = j.SameTools(l.Catalog)
 	}
 	if err == nil {
 		err = toolset.RefuseFindings(j.Host, j.Config.MCP, l.Catalog.LintTools(), j.Kept.AllowFindings)
+	}
+	if err == nil {
+		list, err = l.sendable(j, list)
 	}
 	tasks := scenario.OfSplit(list, scenario.Train)
 	if j.Config.Eval.Every > 0 {
@@ -88,16 +91,16 @@ func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from to
 	}
 	if err != nil {
 		l.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return l, nil
+	return l, list, nil
 }
 
 // Train runs what is left of GRPO on the training split of list.
 func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.Source) (err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	l, err := j.openServers(ctx, list, from)
+	l, list, err := j.openServers(ctx, list, from)
 	if err != nil {
 		return err
 	}

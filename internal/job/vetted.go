@@ -6,6 +6,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/data/formats"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
 	"hone/internal/fault"
@@ -43,6 +44,68 @@ func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, 
 		}
 	}
 	return good, nil
+}
+
+// sendable are the scenarios of a list but for those whose calls no session on the servers makes (vet.Unsendable), which nobody passes: they are an error,
+// or left out where bad ones are.
+func (l *Episodes) sendable(j *Job, list []scenario.Scenario) (good []scenario.Scenario, err error) {
+	var bad []string
+	for i := range list {
+		if found := l.Unsendable(j.Config, &list[i]); len(found) > 0 {
+			bad = append(bad, list[i].ID+": "+strings.Join(found, "; "))
+			continue
+		}
+		good = append(good, list[i])
+	}
+	if len(bad) == 0 {
+		return list, nil
+	}
+	if len(scenario.OfSplit(good, scenario.Train)) == 0 || !j.SkipBad {
+		f := &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(bad), "scenario") + " cannot be done on these servers", Where: j.Config.Scenarios.File,
+			Why: strings.Join(append(bad[:min(mostNamed, len(bad)):len(bad)], more(len(bad)-mostNamed)...), "\n    "), Next: "hone discover lists the tools, hone scenarios validate names all such rows; mend them"}
+		if !j.SkipBad && len(good) > 0 {
+			f.Next += skipBad
+		}
+		return nil, f
+	}
+	for _, why := range bad {
+		j.Say("left out: %s: %s", j.Config.Scenarios.File, why)
+	}
+	return good, nil
+}
+
+// mostNamed is how many bad rows an error names.
+const mostNamed = 10
+
+func more(n int) []string {
+	if n <= 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("and %d more", n)}
+}
+
+// Unsendable says which calls of a scenario's checks and gold solution no session makes on the servers.
+func (l *Episodes) Unsendable(c config.Config, s *scenario.Scenario) []string {
+	tools := l.Catalog.Tools()
+	if c.Rollout.CompleteTask {
+		tools = environment.WithCompleteTask(tools)
+	}
+	return vet.Unsendable(s, tools, l.Scorer.Defaults)
+}
+
+// NoteUnsendable tells of scenarios whose calls no session makes, where they are measured: each counts as failed.
+func (l *Episodes) NoteUnsendable(h *host.Host, c config.Config, list []scenario.Scenario) {
+	n, first := 0, ""
+	for i := range list {
+		if found := l.Unsendable(c, &list[i]); len(found) > 0 {
+			if n++; n == 1 {
+				first = list[i].ID + ": " + found[0]
+			}
+		}
+	}
+	if n > 0 {
+		h.Say("note: %s cannot be done on these servers, and will count as failed, the first %s; hone scenarios validate names all", fault.Count(n, "scenario"), first)
+	}
 }
 
 // readable are the scenarios of a file with their lines, and their splits, which are of all that can be read: one that is left out later may join two

@@ -46,6 +46,7 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		})
 		w.say(fmt.Sprintf("most episodes are cut (%s), so what is learnt is to be short; raise %s", reason, raise[trajectory.StopReason(reason)]))
 	}
+	w.lost(step, groups)
 	if w.masked++; m["masked_ratio"] <= mostMask {
 		w.masked = 0
 	}
@@ -58,6 +59,30 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		Why: fmt.Sprintf("what is left is no fair sample to learn from; of this step %.0f%%, most of them %s, as episode %s: %s",
 			100*m["masked_ratio"], outcome, example.ID, example.Error),
 		Next: "remove the reason (hone doctor looks at the servers); the steps before are kept, and hone runs resume goes on after them"}
+}
+
+// lost tells, once for each outcome, that episodes are left out for what is no doing of the policy: few of them stop nothing, and the mean reward
+// of the others looks sound.
+func (w *watch) lost(step int, groups []trajectory.Group) {
+	count, example := map[trajectory.Outcome]int{}, map[trajectory.Outcome]*trajectory.Trajectory{}
+	for _, g := range groups {
+		for _, t := range g.Trajectories {
+			if t.Outcome.Trainable() {
+				continue
+			}
+			if count[t.Outcome]++; example[t.Outcome] == nil {
+				example[t.Outcome] = t
+			}
+		}
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(count)) {
+		if w.said[string(outcome)] {
+			continue
+		}
+		w.said[string(outcome)] = true
+		w.notice(fmt.Sprintf("%s of step %d left out of what is learnt (%s), the first %s: %s; masked_ratio of the metrics counts such episodes",
+			fault.Count(count[outcome], "episode"), step, outcome, example[outcome].ID, example[outcome].Error))
+	}
 }
 
 // collapse tells, once, that the policy gives one answer to each task although it fails most: nothing is left to compare.

@@ -65,6 +65,15 @@ func TestMaskedEpisodesStopTheRun(t *testing.T) {
 		if len(trainer.Steps) != c.steps {
 			t.Errorf("%s: %d steps, want %d", c.name, len(trainer.Steps), c.steps)
 		}
+		told := 0
+		for _, text := range log.said {
+			if strings.Contains(text, "left out of what is learnt (environment_error)") && strings.Contains(text, "the shop is closed") {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("%s: that episodes are lost is said %d times: %q", c.name, told, log.said)
+		}
 		if c.steps == 7 {
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)

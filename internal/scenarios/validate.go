@@ -111,6 +111,13 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying)
 	trial := vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}
 	report := h.Progress(1)
 	for i := range r.list {
+		if why := l.Unsendable(c, &r.list[i]); len(why) > 0 {
+			for _, w := range why {
+				r.find(i, w, nil)
+			}
+			report("validate", i+1, len(r.list), "")
+			continue
+		}
 		why, err := trial.Row(ctx, &r.list[i])
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -48,6 +48,7 @@ func Alone(s *scenario.Scenario) []string {
 			found = append(found, fmt.Sprintf("checks[%d] (%s) cannot fail: it holds whatever it looks at", i, c.Type))
 		}
 	}
+	found = append(found, contradictions(s)...)
 	if !looks {
 		found = append(found, cheats(s, nothing(""), nothing(s.Asks()))...)
 	}
