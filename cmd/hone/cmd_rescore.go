@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -40,12 +39,7 @@ func runRescore(ctx context.Context, a *app, path string, given job.GivenJudge) 
 	if changes == nil {
 		return failed
 	}
-	rows := [][]string{{"STAGE", "EPISODES", "REWARD", "RESCORED", "CHANGED", "GROUPS", "REORDERED", "UNSCORED"}}
-	for _, c := range changes {
-		rows = append(rows, []string{c.Stage, fmt.Sprint(c.Episodes), fmt.Sprintf("%.4g", c.Was), fmt.Sprintf("%.4g", c.Now), fmt.Sprint(c.Changed),
-			fmt.Sprint(c.Groups), fmt.Sprint(c.Reordered), fmt.Sprint(c.Unscored)})
-	}
-	if err := a.Print(changes, rows); err != nil {
+	if err := a.Print(changes, job.ChangeRows(changes)); err != nil {
 		return err
 	}
 	return failed

@@ -92,6 +92,16 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, gi
 	return recipe.Changes(groups), notScored(groups, path)
 }
 
+// ChangeRows are changes as a table.
+func ChangeRows(changes []recipe.Change) [][]string {
+	rows := [][]string{{"STAGE", "EPISODES", "REWARD", "RESCORED", "CHANGED", "GROUPS", "REORDERED", "UNSCORED"}}
+	for _, c := range changes {
+		rows = append(rows, []string{c.Stage, fmt.Sprint(c.Episodes), fmt.Sprintf("%.4g", c.Was), fmt.Sprintf("%.4g", c.Now), fmt.Sprint(c.Changed),
+			fmt.Sprint(c.Groups), fmt.Sprint(c.Reordered), fmt.Sprint(c.Unscored)})
+	}
+	return rows
+}
+
 // notScored is the error of episodes that had a score and have none now, for a term that failed; nil where there are none.
 func notScored(groups []recipe.Rescored, path string) error {
 	n, all, first := 0, 0, ""
