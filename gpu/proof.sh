@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# What is to be shown of GRPO, on one machine of two GPUs, in one go and without a hand in between; on one GPU it takes about twice as long:
+# What is to be shown of GRPO, on one machine of two or four GPUs, in one go and without a hand in between; on one GPU it takes about twice as long:
 #   gpu/proof.sh prepare NODE FOLDER              here: packs all that it needs for gpu/unpack.sh into parts of 42 MiB; NODE is a node binary
 #   gpu/proof.sh start FOLDER RESULTS [EARLIER]   begins it, and it outlives the call; EARLIER is an archive of wait, whose trials are not run again
 #   gpu/proof.sh wait RESULTS SECONDS [OUT]       waits until all has ended, or so long; prints what there is, and packs it to OUT
 # FOLDER is what gpu/unpack.sh made; own/ in it is the second server, PyPI's unit-converter-mcp. $GPUS (0 1); $JOBS runs at once on each (7: one holds up
 # to 18 GB); $PARTS, the first first (test own best parts): test and own are GRPO against its rivals on two servers, best is GRPO from the best SFT, parts are
-# noise, credit and starts; search looks on validation tasks for what from_best should be. Which setting must win was fixed on validation tasks: half of the
-# kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. For own nothing was chosen: it has the same setting. An ended machine loses what runs, so wait often, and give EARLIER: a trial
-# of the test takes about 12 minutes beside others on an H200.
+# noise, credit and starts; search looks on validation tasks for what from_best should be; race is gpu/race/run.sh, whose wheels are in $WHEELS, and overlap
+# gpu/overlap.sh. These two have their GPUs to themselves until they end. PART@SEED,SEED takes other seeds; a trial of gpu/wins.sh by its name runs on
+# validation tasks. With | there are lanes, each with GPUs of its own: GPUS="0 1|2 3" PARTS="own best@2,3|race overlap episodes@4,5".
+# Which setting must win was fixed on validation tasks: half of the kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. For own
+# nothing was chosen: it has the same setting. An ended machine loses what runs, so wait often, and give EARLIER: a trial of the test takes about 12 minutes
+# beside others on an H200.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 usage() {
@@ -20,21 +23,49 @@ part() {
   local name=$1 seeds=$2 flags=$3 all
   shift 3
   all=($seeds)
-  SEEDS=$seeds MORE=$flags WAIT=3000 JOBS=${JOBS:-7} GPUS=${GPUS:-0 1} "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1 &
+  SEEDS=$seeds MORE=$flags WAIT=3000 JOBS=${JOBS:-7} GPUS=$gpus "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1 &
   until ! kill -0 $! 2>/dev/null || [ "$(find "$results/$name" -maxdepth 1 \( -name '*.pid' -o -name '*.json' ! -name table.json \) 2>/dev/null | sed 's/\.[a-z]*$//' | sort -u | wc -l)" -ge $((${#all[@]} * $#)) ]; do sleep 3; done
 }
 
-all() {
-  local name
-  for name in ${PARTS:-test own best parts}; do
+# alone NAME COMMAND...: a measurement that shares no GPU with what else is in its lane
+alone() {
+  local name=$1
+  shift
+  wait
+  mkdir -p "$results/$name"
+  env -u CUDA_MPS_PIPE_DIRECTORY -u CUDA_MPS_LOG_DIRECTORY GPUS="$gpus" "$@" >"$results/$name/told.txt" 2>&1 || echo "$name: exit code $?"
+}
+
+# lane GPUS PART...
+lane() {
+  local gpus=$1 item name seeds
+  shift
+  for item in "$@"; do
+    name=${item%@*} seeds=
+    [ "$name" = "$item" ] || seeds=$(tr , ' ' <<<"${item#*@}")
     case $name in
-    test) part test "1 2 3" "--split test" explore_more rejection_long continued_long ;;
-    own) part own "1 2 3" "--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json" explore_more_own rejection_own continued_own ;;
-    best) part best "1 2 3" "--split test" from_best ;;
-    parts) part parts "4 5" "" from_sft from_base quiet noisy episodes turns turns_progress recoveries ;;
-    search) part search "4 5" "" from_best from_best_hot from_best_entropy ;;
-    *) echo "there is no part $name" ;;
+    test) part test "${seeds:-1 2 3}" "--split test" explore_more rejection_long continued_long ;;
+    own) part own "${seeds:-1 2 3}" "--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json" explore_more_own rejection_own continued_own ;;
+    best) part best "${seeds:-1 2 3}" "--split test" from_best ;;
+    parts) part parts "${seeds:-4 5}" "" from_sft from_base quiet noisy episodes turns turns_progress recoveries ;;
+    search) part search "${seeds:-4 5}" "" from_best from_best_hot from_best_entropy ;;
+    race) alone race "$here/race/run.sh" run "$folder" "${WHEELS:?}" "$results/race" ;;
+    overlap) alone overlap "$here/overlap.sh" run "$folder" "$results/overlap" ;;
+    *)
+      if "$here/wins.sh" list | grep -q "^$name|"; then part "$name" "${seeds:-4 5}" "" "$name"; else echo "there is no part $name"; fi
+      ;;
     esac
+  done
+  wait
+}
+
+all() {
+  local i list gpus lanes
+  IFS='|' read -ra lanes <<<"${PARTS:-test own best parts}"
+  IFS='|' read -ra gpus <<<"${GPUS:-0 1}"
+  for i in "${!lanes[@]}"; do
+    read -ra list <<<"${lanes[$i]}"
+    lane "${gpus[$i]:-${gpus[0]}}" "${list[@]}" &
   done
   wait
 }
@@ -50,7 +81,8 @@ told() {
   python3 "$here/wins/table.py" "$results/$1" 2>&1 | cut -c1-200
 }
 
-# prepare NODE FOLDER. The second server's tasks are synthesised: 750 to train on, 64 of validation, 320 of test, all that are due no call among them.
+# prepare NODE FOLDER. The second server's tasks are synthesised: 1,200 to train on, 64 of validation, 320 of test, all that are due no call among them. 150 are
+# demonstrated, and 8 rollouts of each of the others are about as many as GRPO takes.
 prepare() {
   local node=$1 out=$2 stage server
   stage=$(mktemp -d)
@@ -110,11 +142,16 @@ wait)
   done
   cat "$results/all.txt"
   PATH=$PATH:/usr/local/nvidia/bin nvidia-smi --query-gpu=memory.used,utilization.gpu --format=csv,noheader
-  for part in test own best parts search; do
-    if [ -d "$results/$part" ]; then told "$part"; fi
+  for part in "$results"/*/; do
+    case $(basename "$part") in
+    mps) ;;
+    race) (cd "$part" && echo "== race" && tail -n 3 ./*.log told.txt && cat sides.tsv eval.json) 2>/dev/null | cut -c1-400 | tail -n 80 ;;
+    overlap) (cd "$part" && echo "== overlap" && tail -n 30 told.txt) | cut -c1-200 ;;
+    *) told "$(basename "$part")" ;;
+    esac
   done
-  [ -z "${4:-}" ] || (cd "$results" && find . -path '*/checkpoints' -prune -o \( -name '*.json' -o -name '*.rows' -o -name '*.log' -o -name '*.txt' -o -name '*.yaml' -o -name metrics.jsonl \) \
-    -size -3000k -print0 | tar --null --ignore-failed-read --warning=no-file-changed -cJf "$4/results.part" -T - && mv "$4/results.part" "$4/results.tar.xz")
+  [ -z "${4:-}" ] || (cd "$results" && find . -path '*/checkpoints' -prune -o \( -name '*.json' -o -name '*.rows' -o -name '*.log' -o -name '*.txt' -o -name '*.tsv' -o -name '*.yaml' -o -name metrics.jsonl \) \
+    ! -name tasks.json ! -name catalog.json -size -3000k -print0 | tar --null --ignore-failed-read --warning=no-file-changed -cJf "$4/results.part" -T - && mv "$4/results.part" "$4/results.tar.xz")
   ;;
 *) usage ;;
 esac

@@ -3,7 +3,7 @@
 #   gpu/race/run.sh wheels FOLDER             here: the Python packages that a GPU machine without network lacks
 #   gpu/race/run.sh run HONE WHEELS RESULTS   there: HONE is what gpu/unpack.sh made
 # $GPUS ("0 1") is hone's and TRL's; "0 0": they share one. MINUTES (5) bounds each side.
-# RESULTS/sides.tsv: side, step, seconds since the side began, adapter; eval.json has the success of each.
+# RESULTS/sides.tsv: side, step, seconds since the side began, adapter; eval.json has the success of some of each, the last among them.
 # Both sides: rewards 1 for all checks and 0.3 for the gold calls' share, 16 tasks x 8, a constant 3e-4, LoRA r 16, bf16.
 # TRL samples with transformers' generate: vLLM, its faster way, is no part of the wheels.
 set -euo pipefail
@@ -18,6 +18,7 @@ run)
   folder=$2 wheels=$(realpath "$3") results=$(realpath -m "$4") minutes=${MINUTES:-5}
   mkdir -p "$results"
   read -ra gpus <<<"${GPUS:-0 1}"
+  export CUDA_VISIBLE_DEVICES=${gpus[0]} # of the start and of the evaluation
   cd "$folder"
   . ./env.sh
   python3 -m pip install -q --no-index --no-deps --no-compile --target site "$wheels"/*.whl
@@ -69,7 +70,9 @@ for l in open('runs/trl/times.jsonl'):
     r = json.loads(l); print('trl', r['step'], round(r['seconds']), f\"runs/trl/step-{r['step']:04d}\", sep='\t')" >>sides.tsv
   cp sides.tsv runs/trl/metrics.jsonl "$results/" || true
   cp runs/hone/metrics.jsonl "$results/hone.metrics.jsonl" || true
-  models=$(cut -f4 sides.tsv | paste -sd, -)
+  models=$(for side in hone trl; do # some of each, the last too: each takes seconds to evaluate
+    awk -F'\t' -v s="$side" '$1 == s {a[++n] = $4} END {k = int((n + 7) / 8); for (i = n; k && i > 0; i -= k) print a[i]}' sides.tsv
+  done | paste -sd, -)
   hone --config race.yaml --json --seed 1 eval --model base --base-model merged --compare "$models" --dataset race.json --split test >"$results/eval.json" 2>"$results/eval.log"
   tail -3 "$results/eval.log"
   ;;
