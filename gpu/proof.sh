@@ -7,7 +7,7 @@
 # to 18 GB); $PARTS, the first first (test own best parts): test and own are GRPO against its rivals on two servers, best is GRPO from the best SFT, parts are
 # noise, credit and starts; search looks on validation tasks for what from_best should be; race is gpu/race/run.sh, whose wheels are in $WHEELS, and overlap
 # gpu/overlap.sh. These two have their GPUs to themselves until they end. PART@SEED,SEED takes other seeds; a trial of gpu/wins.sh by its name runs on
-# validation tasks. With | there are lanes, each with GPUs of its own: GPUS="0 1|2 3" PARTS="own best@2,3|race overlap episodes@4,5".
+# validation tasks; $OWN are other trials for own. With | there are lanes, each with GPUs of its own: GPUS="0 1|2 3" PARTS="own best@2,3|race overlap episodes@4,5".
 # Which setting must win was fixed on validation tasks: half of the kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. For own
 # nothing was chosen: it has the same setting. An ended machine loses what runs, so wait often, and give EARLIER: a trial of the test takes about 12 minutes
 # beside others on an H200.
@@ -38,21 +38,27 @@ alone() {
 
 # lane GPUS PART...
 lane() {
-  local gpus=$1 item name seeds
+  local gpus=$1 item name seeds own="--dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json"
   shift
   for item in "$@"; do
     name=${item%@*} seeds=
     [ "$name" = "$item" ] || seeds=$(tr , ' ' <<<"${item#*@}")
     case $name in
     test) part test "${seeds:-1 2 3}" "--split test" explore_more rejection_long continued_long ;;
-    own) part own "${seeds:-1 2 3}" "--split test --dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json" explore_more_own rejection_own continued_own ;;
+    own) part own "${seeds:-1 2 3}" "--split test $own" ${OWN:-explore_more_own rejection_own continued_own} ;;
     best) part best "${seeds:-1 2 3}" "--split test" from_best ;;
     parts) part parts "${seeds:-4 5}" "" from_sft from_base quiet noisy episodes turns turns_progress recoveries ;;
     search) part search "${seeds:-4 5}" "" from_best from_best_hot from_best_entropy ;;
     race) alone race "$here/race/run.sh" run "$folder" "${WHEELS:?}" "$results/race" ;;
     overlap) alone overlap "$here/overlap.sh" run "$folder" "$results/overlap" ;;
     *)
-      if "$here/wins.sh" list | grep -q "^$name|"; then part "$name" "${seeds:-4 5}" "" "$name"; else echo "there is no part $name"; fi
+      if ! "$here/wins.sh" list | grep -q "^$name|"; then
+        echo "there is no part $name"
+      elif [[ $name == *_own ]]; then
+        part "$name" "${seeds:-4 5}" "$own" "$name"
+      else
+        part "$name" "${seeds:-4 5}" "" "$name"
+      fi
       ;;
     esac
   done

@@ -50,7 +50,7 @@ func points(dir string) []point {
 // A process that is killed at any of 40 named points, and goes on as a new one, learns the same to the byte. So does one that forces calls and holds
 // successes, whose episodes are of two stages.
 func TestSoakKilledAtNamedPoints(t *testing.T) {
-	for name, more := range map[string]string{"plain": "", "explorations": "explorations: 2, imitation: {rows: 2}, "} {
+	for name, more := range map[string]string{"plain": "", "explorations": "explorations: 2, imitation: {rows: 2}, ", "demonstrations": "demonstrations: {rows: 2, file: shown.jsonl}, "} {
 		t.Run(name, func(t *testing.T) { killedAtPoints(t, more) })
 	}
 }
@@ -58,15 +58,14 @@ func TestSoakKilledAtNamedPoints(t *testing.T) {
 func killedAtPoints(t *testing.T, more string) {
 	command, env, server := toyRun(t, "train")
 	settings := strings.Replace(contents(t, "hone.yaml"), "grpo: {", "grpo: {"+more, 1)
-	if err := os.WriteFile("hone.yaml", []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, "hone.yaml", settings)
+	write(t, "shown.jsonl", sayings)
 	var said bytes.Buffer
 	if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
 	want, reached := result(t, "whole"), 0
-	if more != "" && !strings.Contains(contents(t, "whole/trajectories.jsonl"), `"stage":"grpo_explorations"`) {
+	if strings.Contains(more, "explorations") && !strings.Contains(contents(t, "whole/trajectories.jsonl"), `"stage":"grpo_explorations"`) {
 		t.Fatal("no call was forced")
 	}
 	all := points("broken")

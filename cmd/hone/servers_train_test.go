@@ -4,8 +4,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -160,5 +162,62 @@ func TestScenariosThatCannotBeDone(t *testing.T) {
 	write(t, "tasks.jsonl", strings.Replace(good, `"look", "arguments"`, `"lock", "arguments"`, 2))
 	if code, said := run("train", "--dataset", "tasks.jsonl", "--output-dir", "none", "--skip-bad"); code != 2 || strings.Contains(said, "--skip-bad") {
 		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
+// GRPO learns from demonstrations beside its episodes: the run keeps them with their tools, goes on to the same adapter without the file, and its record
+// says that they were learnt from.
+func TestTrainOnDemonstrations(t *testing.T) {
+	url, _ := shop(t)
+	settings := strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1) + "engine: {backend: go}\ngrpo: {steps: 2, scenarios_per_step: 1, group_size: 2, checkpoint_every: 1, demonstrations: {rows: 2}}\n"
+	workFolder(t, map[string]string{"hone.yaml": settings, "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url),
+		"tasks.jsonl": `{"id": "hat", "task": "Look at a hat.", "split": "train", "checks": [{"type": "call", "name": "look", "arguments": {"name": "hat"}}]}` + "\n",
+		"gold.jsonl": `{"id": "cap", "task": "Buy a cap.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "cap"}}], "gold_answer": "sold", "checks": [{"type": "answer", "contains": "sold"}]}` + "\n"})
+	toyModel(t, "base/toy.gguf")
+	run := func(ctx context.Context, said io.Writer, args ...string) int {
+		return toyApp(said, nil).main(ctx, append(args, "--mcp-config", "mcp.json"))
+	}
+	var said bytes.Buffer
+	if code := run(t.Context(), &said, "collect", "--gold", "--dataset", "gold.jsonl", "--output-dir", "shown", "--yes"); code != 0 {
+		t.Fatalf("exit code %d, %s", code, &said)
+	}
+	train := []string{"train", "--dataset", "tasks.jsonl", "--output-dir"}
+	for _, args := range [][]string{append(slices.Clone(train), "whole", "--dry-run"), append(slices.Clone(train), "whole")} {
+		if said.Reset(); run(t.Context(), &said, args...) != 2 || !strings.Contains(said.String(), "grpo.demonstrations.file") || exists("whole") {
+			t.Errorf("%v without a file: %s", args, &said)
+		}
+	}
+	write(t, "hone.yaml", strings.Replace(settings, "{rows: 2}", "{rows: 2, file: shown/trajectories.jsonl}", 1))
+	for _, args := range [][]string{append(slices.Clone(train), "whole", "--dry-run"), append(slices.Clone(train), "whole")} {
+		if said.Reset(); run(t.Context(), &said, args...) != 0 { // what the toy does not do, it is shown
+			t.Fatalf("%v: %s", args, &said)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	broken := &once{line: " 1/2", do: stop}
+	if code := run(ctx, broken, append(slices.Clone(train), "broken")...); code != 7 {
+		t.Fatalf("stopped: exit code %d, %s", code, broken)
+	}
+	for _, gone := range []string{"shown/trajectories.jsonl", "shown/catalog.json"} {
+		if err := os.Remove(gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said.Reset(); run(t.Context(), &said, "runs", "resume", "./broken") != 0 {
+		t.Fatalf("resumed: %s", &said)
+	}
+	if whole, resumed := contents(t, "whole/final/adapter_model.safetensors"), contents(t, "broken/final/adapter_model.safetensors"); whole != resumed {
+		t.Error("a run that goes on learns something else")
+	}
+	if kept := contents(t, "broken/conversations.jsonl"); !strings.Contains(kept, `"tools"`) || strings.Count(kept, "\n") != 1 {
+		t.Errorf("the run keeps %s", kept)
+	}
+	list, err := scenario.Load("tasks.jsonl")
+	shown, failed := scenario.Load("gold.jsonl")
+	if list = append(list, shown...); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	if got := job.LearntBy("broken/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"hat", "cap"}) {
+		t.Errorf("learnt from were %q", got)
 	}
 }

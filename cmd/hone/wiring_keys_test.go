@@ -62,6 +62,7 @@ func (w wired) learning() []acting {
 		{"grpo.steps", g.Steps, 1}, {"grpo.group_size", g.GroupSize, 3}, {"grpo.scenarios_per_step", g.GroupsPerStep, 2},
 		{"grpo.loss", g.Loss, batch.LossGRPO}, {"grpo.num_iterations", g.Iterations, 2}, {"grpo.negative_weight", *g.Negative, 0.46}, {"grpo.minibatches", g.Minibatches, 5}, {"grpo.recoveries", g.Recoveries.Most, 4}, {"(recoveries are made)", g.Recoveries.On(), true},
 		{"grpo.imitation.rows", g.Imitation.Rows, 6}, {"grpo.imitation.weight", g.Imitation.Weight, 0.57}, {"grpo.imitation.memory", g.Imitation.Memory, 58}, {"grpo.explorations", g.Explorations.Most, 7}, {"(calls are forced)", g.Explorations.On(), true},
+		{"grpo.demonstrations.file", len(g.Demonstrations.Of) > 0, true}, {"grpo.demonstrations.rows", g.Demonstrations.Rows, 8}, {"grpo.demonstrations.weight", g.Demonstrations.Weight, 0.59}, {"grpo.demonstrations.phi", g.Demonstrations.Phi, true},
 		{"grpo.credit.level", g.Credit.Level, batch.CreditTurn}, {"grpo.credit.discount", g.Credit.Discount, 0.93}, {"grpo.credit.progress", last[reward.Scorer](w, "train").Turns.Progress, 0.87},
 		{"grpo.advantage", g.Advantage, batch.AdvantageCentred}, {"grpo.length", g.Length, 17}, {"grpo.mask_truncated", g.MaskTruncated, true},
 		{"grpo.clip_dual", g.Clip.Dual, 1.5}, {"grpo.off_policy", g.OffPolicy, 0.35},

@@ -91,6 +91,7 @@ grpo:
   recoveries: 4
   imitation: {rows: 6, weight: 0.57, memory: 58}
   explorations: 7
+  demonstrations: {file: shown.jsonl, rows: 8, weight: 0.59, phi: true}
   credit: {level: turn, discount: 0.93, progress: 0.87}
   minibatches: 5
   clip_dual: 1.5
@@ -179,7 +180,7 @@ func wire(t *testing.T) wired {
 		})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(server.Close)
-	workFolder(t, map[string]string{"hone.yaml": unusual + fmt.Sprintf("providers: {rival: {url: %q, episodes: 3, prices: {m: {prompt: 3, completion: 5}}}}\n", w.rival.painter()), "ours.json": oursJSON, "say.jsonl": sayings, "pairs.jsonl": preferences, "judge.sh": judgeSh,
+	workFolder(t, map[string]string{"hone.yaml": unusual + fmt.Sprintf("providers: {rival: {url: %q, episodes: 3, prices: {m: {prompt: 3, completion: 5}}}}\n", w.rival.painter()), "ours.json": oursJSON, "say.jsonl": sayings, "shown.jsonl": sayings, "pairs.jsonl": preferences, "judge.sh": judgeSh,
 		"servers.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}, "pub": {"url": "http://127.0.0.1:1/"}}}`, server.URL)})
 	if err := os.Chmod("judge.sh", 0o700); err != nil {
 		t.Fatal(err)

@@ -4,33 +4,34 @@ import "fmt"
 
 // GRPO is group-relative policy optimisation on fresh trajectories. docs/OBJECTIVES.md has the formulas of what its keys name.
 type GRPO struct {
-	Optimizer        Optimizer  `yaml:"optimizer" doc:"Adam"`
-	Steps            int        `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories, and of num_iterations times minibatches optimiser steps"`
-	GroupSize        int        `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
-	ScenariosPerStep int        `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
-	Advantage        string     `yaml:"advantage" enum:"group,centred,leave_one_out,batch,per_term" doc:"how much better than its group an episode did: group divides by the group's standard deviation, centred by nothing (for dr_grpo), batch by that of the whole step; leave_one_out compares with the others alone; per_term normalises each reward term by itself (GDPO)"`
-	Credit           Credit     `yaml:"credit" doc:"whose doing a reward is"`
-	NegativeWeight   float64    `yaml:"negative_weight" min:"0" max:"100" doc:"what advantages below 0 are multiplied by: at 1 failures are pushed down as hard as successes are raised; at 0 the policy learns from what did better than its group alone, as rejection sampling does, on fresh episodes"`
-	Loss             string     `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual, and scores a step's episodes once more before it learns. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
-	Length           int        `yaml:"length" min:"0" doc:"tokens that dr_grpo divides by for each episode; 0 takes as many as an episode may sample: max_turns times max_tokens, at most model.context"`
-	MaskTruncated    bool       `yaml:"mask_truncated" doc:"leave the tokens of episodes that a limit cut out of the loss (DAPO's overlong filtering); their rewards stay in their group's mean"`
-	NumIterations    int        `yaml:"num_iterations" min:"1" max:"64" doc:"passes over the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
-	Minibatches      int        `yaml:"minibatches" min:"1" max:"1024" doc:"optimiser steps of one pass over a step's trajectories, each on its share of the groups that teach something (PPO's minibatches): more updates for the same rollouts and the same computing"`
-	ClipLow          float64    `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
-	ClipHigh         float64    `yaml:"clip_high" min:"0" doc:"the ratio is clipped above 1 + clip_high"`
-	ClipDual         float64    `yaml:"clip_dual" min:"0" doc:"bound of the ratio where the advantage is negative, above 1 + clip_high, such as 3 (dual clip); 0 has none"`
-	KL               KL         `yaml:"kl" doc:"the divergence from the policy that the stage began with, added to the loss"`
-	OffPolicy        float64    `yaml:"off_policy" min:"0" doc:"mask rows of episodes worse than their group whose mean log(sampler's / trainer's probability) is above this, such as 0.1 (DeepSeek-V3.2); 0 masks none"`
-	Entropy          Entropy    `yaml:"entropy" doc:"a bonus for the entropy of the policy at each sampled token, so that it goes on trying other calls"`
-	TopEntropy       float64    `yaml:"top_entropy" min:"0" max:"1" doc:"share of a step's sampled tokens that are learnt from: those at which the policy was least sure, such as 0.2. It costs a forward pass over the episodes; 1 takes all"`
-	Correction       Correction `yaml:"correction" doc:"of the difference between sampler and trainer: TIS, IcePop, MIS"`
-	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
-	Recoveries       int        `yaml:"recoveries" min:"0" max:"4096" doc:"groups of a step that go on from where one of its episodes had a call that failed (Fission-GRPO), so that the policy learns to recover; 0 has none"`
-	Imitation        Imitation  `yaml:"imitation" doc:"episodes of earlier steps that passed are learnt from again, those first that are rare for their scenario (self-imitation)"`
-	Explorations     int        `yaml:"explorations" min:"0" max:"4096" doc:"scenarios of a step, of those none of whose group passed, that are tried once more by as many episodes as a group has: each takes some turns of the best episode that there was, and is held to a call of a tool that was not called there, or to words. Those that pass are imitated, so grpo.imitation is needed; 0 has none"`
-	Pools            Pools      `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
-	Staleness        int        `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
-	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
+	Optimizer        Optimizer      `yaml:"optimizer" doc:"Adam"`
+	Steps            int            `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories, and of num_iterations times minibatches optimiser steps"`
+	GroupSize        int            `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
+	ScenariosPerStep int            `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
+	Advantage        string         `yaml:"advantage" enum:"group,centred,leave_one_out,batch,per_term" doc:"how much better than its group an episode did: group divides by the group's standard deviation, centred by nothing (for dr_grpo), batch by that of the whole step; leave_one_out compares with the others alone; per_term normalises each reward term by itself (GDPO)"`
+	Credit           Credit         `yaml:"credit" doc:"whose doing a reward is"`
+	NegativeWeight   float64        `yaml:"negative_weight" min:"0" max:"100" doc:"what advantages below 0 are multiplied by: at 1 failures are pushed down as hard as successes are raised; at 0 the policy learns from what did better than its group alone, as rejection sampling does, on fresh episodes"`
+	Loss             string         `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual, and scores a step's episodes once more before it learns. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
+	Length           int            `yaml:"length" min:"0" doc:"tokens that dr_grpo divides by for each episode; 0 takes as many as an episode may sample: max_turns times max_tokens, at most model.context"`
+	MaskTruncated    bool           `yaml:"mask_truncated" doc:"leave the tokens of episodes that a limit cut out of the loss (DAPO's overlong filtering); their rewards stay in their group's mean"`
+	NumIterations    int            `yaml:"num_iterations" min:"1" max:"64" doc:"passes over the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
+	Minibatches      int            `yaml:"minibatches" min:"1" max:"1024" doc:"optimiser steps of one pass over a step's trajectories, each on its share of the groups that teach something (PPO's minibatches): more updates for the same rollouts and the same computing"`
+	ClipLow          float64        `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
+	ClipHigh         float64        `yaml:"clip_high" min:"0" doc:"the ratio is clipped above 1 + clip_high"`
+	ClipDual         float64        `yaml:"clip_dual" min:"0" doc:"bound of the ratio where the advantage is negative, above 1 + clip_high, such as 3 (dual clip); 0 has none"`
+	KL               KL             `yaml:"kl" doc:"the divergence from the policy that the stage began with, added to the loss"`
+	OffPolicy        float64        `yaml:"off_policy" min:"0" doc:"mask rows of episodes worse than their group whose mean log(sampler's / trainer's probability) is above this, such as 0.1 (DeepSeek-V3.2); 0 masks none"`
+	Entropy          Entropy        `yaml:"entropy" doc:"a bonus for the entropy of the policy at each sampled token, so that it goes on trying other calls"`
+	TopEntropy       float64        `yaml:"top_entropy" min:"0" max:"1" doc:"share of a step's sampled tokens that are learnt from: those at which the policy was least sure, such as 0.2. It costs a forward pass over the episodes; 1 takes all"`
+	Correction       Correction     `yaml:"correction" doc:"of the difference between sampler and trainer: TIS, IcePop, MIS"`
+	Resample         int            `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
+	Recoveries       int            `yaml:"recoveries" min:"0" max:"4096" doc:"groups of a step that go on from where one of its episodes had a call that failed (Fission-GRPO), so that the policy learns to recover; 0 has none"`
+	Imitation        Imitation      `yaml:"imitation" doc:"episodes of earlier steps that passed are learnt from again, those first that are rare for their scenario (self-imitation)"`
+	Explorations     int            `yaml:"explorations" min:"0" max:"4096" doc:"scenarios of a step, of those none of whose group passed, that are tried once more by as many episodes as a group has: each takes some turns of the best episode that there was, and is held to a call of a tool that was not called there, or to words. Those that pass are imitated, so grpo.imitation is needed; 0 has none"`
+	Demonstrations   Demonstrations `yaml:"demonstrations" doc:"rows of SFT that each step learns from too, so that what they taught is kept (CHORD)"`
+	Pools            Pools          `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
+	Staleness        int            `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
+	CheckpointEvery  int            `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
 // Credit divides what an episode earns among its turns.
@@ -79,6 +80,14 @@ type Imitation struct {
 	Memory int     `yaml:"memory" min:"1" max:"1048576" doc:"successes that are held at most, one a scenario; checkpoints have their tokens"`
 }
 
+// Demonstrations are learnt from beside a step's episodes.
+type Demonstrations struct {
+	File   string  `yaml:"file" doc:"conversations as hone sft takes them, or a folder of them; hone demo learn takes those of its start"`
+	Rows   int     `yaml:"rows" min:"0" max:"65536" doc:"rows of a step, in random orders, pass after pass, such as 16; 0 has none"`
+	Weight float64 `yaml:"weight" min:"0.001" max:"100" doc:"advantage of their tokens; that of an episode that did better than its group is about 0.5"`
+	Phi    bool    `yaml:"phi" doc:"weigh each token by p (1 - p) too, p being the policy's probability of it: tokens that it is unsure of are learnt, and not those that it knows or would never say"`
+}
+
 // Pools let scenarios rest.
 type Pools struct {
 	SkipSolved float64 `yaml:"skip_solved" min:"0" max:"1" doc:"chance that a pass over the scenarios leaves out one whose last group passed in all of its episodes"`
@@ -100,6 +109,8 @@ func (g *GRPO) check() error {
 		return &ValueError{"grpo.entropy.delta", "with a target the coefficient is to change; set it above 0, such as 0.005, or leave grpo.entropy.target out"}
 	case g.Explorations > 0 && g.Imitation.Rows == 0:
 		return &ValueError{"grpo.explorations", "nothing would learn from them: set grpo.imitation.rows, such as 16"}
+	case g.Demonstrations.File != "" && g.Demonstrations.Rows == 0:
+		return &ValueError{"grpo.demonstrations.rows", "nothing would be learnt from the file: set how many rows of it a step has, such as 16"}
 	case g.Correction.High == 0:
 		return &ValueError{"grpo.correction.high", "no token would have a weight"}
 	}

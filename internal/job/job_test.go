@@ -24,6 +24,7 @@ func TestNothingLearnt(t *testing.T) {
 		spread []string
 		want   bool
 	}{"no spread": {[]string{`{"reward_spread":0}`, `{}`}, true}, "a success of before": {[]string{`{"reward_spread":0}`, `{"reward_spread":0,"imitation/episodes":1}`}, false},
+		"demonstrations":     {[]string{`{"reward_spread":0,"demonstrations":2}`}, false},
 		"spread in one step": {[]string{`{"reward_spread":0}`, `{"reward_spread":0.1}`, `{}`}, false}} {
 		t.Chdir(t.TempDir())
 		r := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}

@@ -57,6 +57,9 @@ func (l *Learnt) read(folder string) (earlier string) {
 	switch b.Verb {
 	case "train":
 		err = l.scenarios(dir)
+		if _, none := os.Stat(filepath.Join(dir, ConversationsFile)); err == nil && none == nil { // of grpo.demonstrations
+			err = l.conversations(dir)
+		}
 	case "sft":
 		err = l.conversations(dir)
 	case "dpo":

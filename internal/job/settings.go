@@ -43,7 +43,8 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 		Staleness:  g.Staleness,
 		Recoveries: recipe.Recoveries{Most: g.Recoveries},
 		Imitation:  recipe.Imitation(g.Imitation), Explorations: recipe.Explorations{Most: g.Explorations},
-		Temperature: c.Rollout.Temperature, CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
+		Demonstrations: recipe.Demonstrations{Rows: g.Demonstrations.Rows, Weight: g.Demonstrations.Weight, Phi: g.Demonstrations.Phi},
+		Temperature:    c.Rollout.Temperature, CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 }
 
 // WeightsOf turns a section of the configuration into what episodes are scored by.

@@ -10,8 +10,10 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/data/unroll"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/learn/batch"
 	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -50,7 +52,62 @@ func (j *Job) RehearseTrain(ctx context.Context, list []scenario.Scenario, from 
 	if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, true, nil); err != nil {
 		return err
 	}
-	return l.Rehearse(j.Host, j.Config, j.Kept.Adapter, list, true)
+	if err := l.Rehearse(j.Host, j.Config, j.Kept.Adapter, list, true); err != nil {
+		return err
+	}
+	_, _, err = j.demonstrations(l)
+	return err
+}
+
+// given are the demonstrations that GRPO learns from, and what the run keeps of all that it was given.
+func (j *Job) given(l *Episodes, list []scenario.Scenario) (shown []batch.Sequence, kept []run.Input, err error) {
+	kept, err = InputsOf(l.Set)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := scenario.Encode(list, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, conversations, err := j.demonstrations(l)
+	return shown, append(append(kept, run.Input{Name: ScenariosFile, Data: text}), conversations...), err
+}
+
+// demonstrations are the rows that GRPO learns from beside its episodes, and what the run keeps of them; none where the configuration has none. A run
+// that goes on has those that it kept.
+func (j *Job) demonstrations(l *Episodes) (rows []batch.Sequence, kept []run.Input, err error) {
+	c := j.Config.GRPO.Demonstrations
+	if c.Rows == 0 {
+		return nil, nil, nil
+	}
+	path := c.File
+	if j.Dir != nil {
+		path = filepath.Join(j.Path, ConversationsFile)
+	}
+	if path == "" {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "there are no demonstrations to learn from", Where: "grpo.demonstrations.file",
+			Next: "name the conversations that hone sft had, such as shown/trajectories.jsonl, or set grpo.demonstrations.rows to 0"}
+	}
+	d, err := ReadConversations(path, "")
+	if err == nil {
+		err = unread(j.Host, &d.report, false)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := d.Demonstrations(j.Host)
+	if err == nil {
+		err = toolset.RefuseFindings(j.Host, j.Config.MCP, d.LintTools(list), j.Kept.AllowFindings)
+	}
+	if err == nil {
+		rows, err = SequencesOf(j.Host, l.Model, path, unroll.All(j.Config.SFT.Unroll, list), j.Config.Model.Context)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	d.rows = list // with their tools
+	text, err := d.lines()
+	return rows, []run.Input{{Name: ConversationsFile, Data: text}}, err
 }
 
 // openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be
@@ -111,15 +168,11 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	if err := l.OpenModel(j.Host, &j.Config, j.Kept.Adapter, list, true); err != nil {
 		return err
 	}
-	kept, err := InputsOf(l.Set)
+	shown, kept, err := j.given(l, list)
 	if err != nil {
 		return err
 	}
-	text, err := scenario.Encode(list, false)
-	if err != nil {
-		return err
-	}
-	if err := j.Begin(append(kept, run.Input{Name: ScenariosFile, Data: text})...); err != nil {
+	if err := j.Begin(kept...); err != nil {
 		return err
 	}
 	c := j.Config
@@ -131,6 +184,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	if err := l.Stage(c, &grpo, tasks); err != nil {
 		return err
 	}
+	grpo.Demonstrations.Of = shown
 	j.Opens(grpo)
 	grpo.Validation = l.Validation(c, scenario.OfSplit(list, scenario.Validation))
 	track := j.StartTracking(c.Metrics, j.Dir, Tracked{Main: grpo.Stage, Engine: l.Model.Engine, Measures: grpo.Validation != nil})
@@ -220,7 +274,8 @@ func measuredText(m map[string]float64) string {
 	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }
 
-// unlearnt is an error where no group of any step of a stage had two rewards that differ, and no earlier success was imitated.
+// unlearnt is an error where no group of any step of a stage had two rewards that differ, and neither an earlier success nor a demonstration was learnt
+// from.
 func (j *Job) unlearnt(stage, final string) error {
 	rows, err := j.Dir.Ledger.Metrics(stage)
 	if err != nil {
@@ -230,11 +285,12 @@ func (j *Job) unlearnt(stage, final string) error {
 		var m struct {
 			Spread   float64 `json:"reward_spread"`
 			Imitated float64 `json:"imitation/episodes"`
+			Shown    float64 `json:"demonstrations"`
 		}
 		if err := json.Unmarshal(r.JSON, &m); err != nil {
 			return fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
 		}
-		if m.Spread > 0 || m.Imitated > 0 {
+		if m.Spread > 0 || m.Imitated > 0 || m.Shown > 0 {
 			return nil
 		}
 	}

@@ -63,6 +63,8 @@ func learning() []Named {
 		{"explorations/forced", "grpo", "their episodes in which a turn was forced; others ended before that turn, or had no such tool at it", ""},
 		{"explorations/lost", "grpo", "their episodes that say nothing of the policy, as where a tool's schema cannot be held to", ""},
 		{"explorations/passed", "grpo", "their episodes that passed", ""},
+		{"demonstrations", "grpo", "demonstrations that the step learnt from; with grpo.demonstrations only", ""},
+		{"demonstrations/logprob", "grpo", "mean logprob of their trained tokens under the policy before the step, in nats", ""},
 		{"imitation/episodes", "grpo", "successes of earlier steps that the step learnt from; with grpo.imitation only", ""},
 		{"imitation/logprob", "grpo", "mean logprob of their tokens under the policy before the step, in nats", ""},
 		{"imitation/memory", "grpo", "successes that were held", ""},

@@ -49,6 +49,7 @@ type GRPO struct {
 	Recoveries      Recoveries
 	Imitation       Imitation
 	Explorations    Explorations // whose successes are imitated
+	Demonstrations  Demonstrations
 	Optimizer       Optimizer
 	Advantage       batch.Advantage
 	Credit          batch.Credit
@@ -140,6 +141,8 @@ func (r *running) begin(ctx context.Context) (err error) {
 	switch { // which would else be left out in silence
 	case r.Explorations.On() && r.Explorations.Choices == nil:
 		return errors.New("a stage that forces turns is not told what to")
+	case r.Demonstrations.On() && len(r.Demonstrations.Of) == 0:
+		return errors.New("a stage that learns from demonstrations has none")
 	case r.Recoveries.On() && r.Recoveries.Of == nil:
 		return errors.New("a stage that goes on behind failed calls is not told from where")
 	}
@@ -202,10 +205,15 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 	if err != nil {
 		return 0, stopped(err, r.Stage, step, r.trainer, r.log)
 	}
-	earlier, imitated, err := r.imitated(ctx, step)
+	earlier, told, err := r.imitated(ctx, step)
 	if err != nil {
 		return 0, stopped(err, r.Stage, step, r.trainer, r.log)
 	}
+	shown, more, err := r.demonstrated(ctx, step)
+	if err != nil {
+		return 0, stopped(err, r.Stage, step, r.trainer, r.log)
+	}
+	earlier = append(earlier, shown...)
 	rows, leftOut := r.rows(slices.Concat(now.groups, now.recovered), earlier...) // one row an episode, with its A
 	if len(now.sampled)+len(now.recovered) > len(now.groups) {
 		_, leftOut = r.rows(now.sampled) // metrics are of all episodes: what is kept of them is no fair sample
@@ -225,7 +233,8 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 
 	metrics := r.measured(now.sampled, leftOut, stats)
 	maps.Copy(metrics, r.probed)
-	maps.Copy(metrics, imitated)
+	maps.Copy(metrics, told)
+	maps.Copy(metrics, more)
 	r.more(metrics, compared, stats, update, now)
 	if refused == nil {
 		r.exploring.took(metrics)

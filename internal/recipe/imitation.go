@@ -170,27 +170,18 @@ func (r *running) imitated(ctx context.Context, step int) ([]batch.Earlier, map[
 	if len(picked) == 0 {
 		return nil, told, nil
 	}
-	earlier, rows := make([]batch.Earlier, len(picked)), []batch.Sequence(nil)
+	var rows []batch.Sequence
 	for i, s := range picked {
-		earlier[i].Advantage = r.Imitation.Weight * (s.Reward - s.Value)
 		rows = append(rows, s.sequences(i)...)
 	}
-	b := batch.New(rows)
-	logprobs, err := r.trainer.Score(ctx, b, r.Temperature)
+	earlier, mean, err := r.scored(ctx, rows, len(picked))
 	if err != nil {
 		return nil, nil, err
 	}
-	sum, before := 0.0, len(b.Prefix)
-	for i, row := range b.Rows {
-		for j, trained := range row.Trained {
-			if trained {
-				sum += float64(logprobs[i][j])
-			}
-		}
-		earlier[row.Episode].Rows = append(earlier[row.Episode].Rows, batch.Sequence{IDs: slices.Concat(b.Prefix, row.IDs),
-			Trained: slices.Concat(make([]bool, before), row.Trained), SamplerLogprobs: slices.Concat(make([]float32, before), logprobs[i])})
+	for i, s := range picked {
+		earlier[i].Advantage = r.Imitation.Weight * (s.Reward - s.Value)
 	}
-	told["imitation/logprob"] = sum / float64(b.NumTrained())
+	told["imitation/logprob"] = mean
 	return earlier, told, nil
 }
 

@@ -310,9 +310,11 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 	if err != nil {
 		return err
 	}
-	pairs, err := t.pairs(l, v, learnt)
-	if err != nil {
-		return err
+	var pairs []batch.Sequence
+	if t.o.Method != MethodGRPO || t.c.GRPO.Demonstrations.Rows > 0 {
+		if pairs, err = t.pairs(l, v, learnt); err != nil {
+			return err
+		}
 	}
 	scorer := sidecar.Scorer{Environment: v, Weights: t.o.Weights}
 	judging, err := job.JudgeOf(t.Host, t.c)
@@ -330,6 +332,10 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 	}
 	if err := l.Explores(t.c, &s.GRPO); err != nil {
 		return err
+	}
+	s.GRPO.Demonstrations.Of = pairs
+	if t.o.Method == MethodGRPO {
+		pairs = nil
 	}
 	main := s.GRPO.Stage
 	if t.o.Method == MethodSFT {
@@ -425,9 +431,6 @@ func (t *training) grpo(maxMismatch float64, v *sidecar.Environment) recipe.GRPO
 
 // pairs are the rows that SFT learns: the prompt, and the answer alone is trained.
 func (t *training) pairs(l *job.Episodes, v *sidecar.Environment, rows []sidecar.Row) (pairs []batch.Sequence, err error) {
-	if t.o.Method == MethodGRPO {
-		return nil, nil
-	}
 	long, fixers := 0, fixersOf(t.d.catalog)
 	for i := range rows {
 		tools, err := v.Tools.Of(rows[i].Point.Tools)

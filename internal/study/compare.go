@@ -304,6 +304,9 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		if err := s.episodes.Stage(s.c, &grpo, s.tasks.Train); err != nil {
 			return err
 		}
+		if grpo.Demonstrations.Of, err = s.episodes.Rows(s.tasks.Demonstrations); err != nil {
+			return err
+		}
 		s.Opens(grpo)
 		var scorer recipe.Scorer = job.ByTurn(s.c, s.episodes.Scorer)
 		if s.kept.RewardNoise > 0 {

@@ -171,6 +171,7 @@ func (d experiment) run(ctx context.Context) (err error) {
 	if err := l.Stage(d.c, &p.GRPO, data.Train); err != nil {
 		return err
 	}
+	p.GRPO.Demonstrations.Of = data.Demonstrations
 	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
 	defer func() { track.Close(err) }()
 	_, err = p.Run(ctx, data, track.Rollouts(l.Rollouts(d.c.Rollout.Temperature)), track.Evaluation(l.Evaluation(d.c.Eval)), track.Scores(l.Scorer, metrics.Score),

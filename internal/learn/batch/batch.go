@@ -131,14 +131,14 @@ type Options struct {
 	MaskTruncated bool
 	// KeepAlike keeps the rows of groups without spread, whose loss has a gradient too where there is a divergence from a reference.
 	KeepAlike bool
-	// Earlier are episodes of earlier steps, which are learnt from beside those of the groups.
+	// Earlier are episodes of earlier steps and demonstrations, which are learnt from beside those of the groups.
 	Earlier []Earlier
 }
 
-// Earlier is an episode of an earlier step: it is in no group, and has an advantage of its own. Its tokens count in the Normaliser.
+// Earlier is an episode of an earlier step, or a demonstration: it is in no group, and has an advantage of its own. Its tokens count in the Normaliser.
 type Earlier struct {
 	Rows      []Sequence // with IDs, Trained and SamplerLogprobs; several where its prompts do not go on from each other
-	Advantage float64
+	Advantage float64    // of all tokens of rows that have no Advantages
 }
 
 // rows are those of an earlier episode.
@@ -147,7 +147,10 @@ func (e Earlier) rows(group, episode int, reduction Reduction) (rows []Sequence,
 		tokens += r.NumTrained()
 	}
 	for _, r := range e.Rows {
-		r.Group, r.Episode, r.Advantages = group, episode, Even(len(r.IDs), e.Advantage)
+		r.Group, r.Episode = group, episode
+		if r.Advantages == nil {
+			r.Advantages = Even(len(r.IDs), e.Advantage)
+		}
 		if w := reduction.weight(tokens); w != 1 {
 			r.Weights = Even(len(r.IDs), w)
 		}

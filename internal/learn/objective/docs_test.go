@@ -37,6 +37,7 @@ var sections = []struct {
 	{"Dynamic sampling and pools: `grpo.resample`, `grpo.pools`", []string{"recipe/tasks.go others", "recipe/tasks.go Pools"}},
 	{"Divergence from a reference: `grpo.kl`", []string{"learn/objective/divergence.go divergence"}},
 	{"A bonus for entropy: `grpo.entropy`", []string{"learn/objective/bonus.go bonus", "recipe/entropy.go Entropy"}},
+	{"Demonstrations: `grpo.demonstrations`", []string{"recipe/demonstrations.go Demonstrations"}},
 	{"Tokens of high entropy: `grpo.top_entropy`", []string{"learn/batch/entropy.go TopEntropy"}},
 	{"Difference of sampler and trainer: `grpo.correction`", []string{"learn/batch/correction.go Correction"}},
 	{"Rows that the policy has left: `grpo.off_policy`", []string{"learn/objective/offpolicy.go offPolicy"}},
