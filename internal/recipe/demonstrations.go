@@ -8,16 +8,16 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Demonstrations are rows of SFT that each step learns from beside its episodes (CHORD, arXiv 2508.11408), so that what SFT has taught is kept,
-// and kinds of task that no episode does yet have something to say. Rows of them come in random orders, pass after pass. A token of one has in the
-// step's loss the advantage
+// Demonstrations are rows of SFT that each step learns from beside its episodes (CHORD, arXiv 2508.11408). What SFT has taught is kept so, and kinds
+// of task that no episode does yet have something to say. The rows come in random orders, pass after pass. A token of one has in the step's loss
+// the advantage
 //
 //	weight             or, with phi,    weight p (1 - p)
 //
-// where p is its probability under the policy as it is before the step, which is not differentiated. With phi those tokens are learnt that the
-// policy is unsure of, and neither those that it knows nor those that it would never say. A row's ratio is to the policy before the step, so the
-// gradient of the first optimiser step is that of SFT's loss by these weights. Rows count in the loss's normaliser as an episode of the step
-// does, where the paper weighs two means by mu and 1 - mu. The zero value has none.
+// where p is its probability under the policy as it is before the step, at the rollouts' temperature. It is not differentiated. With phi those
+// tokens are learnt that the policy is unsure of. What it knows, or would never say, weighs nothing. A row's ratio is to the policy before the
+// step, so the gradient of the first optimiser step is that of SFT's loss by these weights. Rows count in the loss's normaliser as an
+// episode of the step does, where the paper weighs two means by mu and 1 - mu. The zero value has none.
 type Demonstrations struct {
 	Rows   int // of a step
 	Weight float64
