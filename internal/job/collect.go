@@ -1,10 +1,13 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"hone/internal/basemodel"
@@ -24,8 +27,10 @@ import (
 type Tally struct {
 	lost                      string // what the first episode that a server or the way to it spoilt says, its last words included
 	Outcomes                  map[trajectory.Outcome]int
-	unscored                  string // why the first episode that could not be scored was not
-	scored, passed, notScored int    // by the scenario's checks
+	unscored                  string                        // why the first episode that could not be scored was not
+	scored, passed, notScored int                           // by the scenario's checks
+	cut                       map[trajectory.StopReason]int // that a limit ended; some of them may have passed
+	shown                     int                           // that hone sft learns from
 }
 
 // nothing is an error where none of n episodes came to anything.
@@ -50,6 +55,9 @@ func (t *Tally) say(j *Job) {
 		j.Say("note: %s could not be scored, the first by: %s; the same command scores them again", fault.Count(t.Outcomes[trajectory.JudgeError], "episode"), t.unscored)
 	}
 	j.Say("%s", t.passRate())
+	if len(t.cut) > 0 {
+		j.Say("%s", t.cutOff())
+	}
 }
 
 // total counts the episodes that are kept.
@@ -69,14 +77,33 @@ func (t *Tally) add(x *trajectory.Trajectory) {
 	if x.Outcome == trajectory.JudgeError && t.unscored == "" {
 		t.unscored = x.Error
 	}
+	if x.Outcome == trajectory.Limit {
+		t.cut[x.StopReason]++
+	}
 	i := slices.IndexFunc(x.Terms, func(term trajectory.Term) bool { return term.Name == "checks" })
-	if i < 0 {
+	passed := i >= 0 && x.Terms[i].Score == 1
+	if x.Outcome == trajectory.OK && (i < 0 || passed) {
+		t.shown++
+	}
+	switch {
+	case i < 0:
 		t.notScored++
-		return
+	case passed:
+		t.scored, t.passed = t.scored+1, t.passed+1
+	default:
+		t.scored++
 	}
-	if t.scored++; x.Terms[i].Score == 1 {
-		t.passed++
+}
+
+// cutOff says how many episodes a limit ended, and the keys to raise. They are told apart from those that failed: what they did may be right,
+// and passes checks that are true by then.
+func (t *Tally) cutOff() string {
+	n, by := 0, []string{}
+	for _, stop := range slices.Sorted(maps.Keys(t.cut)) {
+		n += t.cut[stop]
+		by = append(by, fmt.Sprintf("%s (%d)", cmp.Or(recipe.Raises(stop), string(stop)), t.cut[stop]))
 	}
+	return fmt.Sprintf("episodes that a limit cut, which hone sft leaves out, passed or not: %d; raise %s for another --output-dir", n, strings.Join(by, ", "))
 }
 
 // passRate says how many episodes passed their checks. One without checks, or without an outcome that is the model's, is in no
@@ -145,6 +172,7 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	p := x.Policy
 	if p == nil {
 		p = gold(ByID(list))
+		j.sayTooLong(list)
 	}
 	ended, err := j.collect(ctx, l, p, todo, x.AtOnce)
 	j.sayPaid(x)
@@ -156,10 +184,10 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 		return nil, err
 	}
 	ended.say(j)
-	if ended.scored == 0 || ended.passed > 0 { // sft learns from what passed
+	if ended.shown > 0 {
 		j.Say("next: hone sft --data %s --base-model %s --output-dir DIR", j.Trajectories(), j.Config.Model.Base)
 	} else {
-		j.Say("next: hone runs show %s --episodes; no episode passed, so there is nothing for hone sft to learn from", j.Path)
+		j.Say("next: hone runs show %s --episodes; no episode passed and ended by itself, so there is nothing for hone sft to learn from", j.Path)
 	}
 	return &ended, nil
 }
@@ -262,7 +290,7 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 		return Tally{}, err
 	}
 	runner := l.Runner(p, c.Rollout.Temperature)
-	ended := Tally{Outcomes: map[trajectory.Outcome]int{}}
+	ended := Tally{Outcomes: map[trajectory.Outcome]int{}, cut: map[trajectory.StopReason]int{}}
 	var left []sampled
 	for _, s := range list {
 		kept, found, err := collected(dir, s)

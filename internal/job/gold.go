@@ -12,6 +12,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 )
 
 // gold is a policy that makes each scenario's gold calls, one a turn, each behind what it asks the user first, and then says its gold answer, or what its checks of the answer want;
@@ -28,6 +29,40 @@ func HasGold(s *scenario.Scenario) bool { return gold(nil).shows(s) }
 func (gold) shows(s *scenario.Scenario) bool {
 	_, named := answerOf(s)
 	return named || len(s.Gold) > 0
+}
+
+// goldTurns counts the completions that showing a scenario takes: its calls, what is asked before them, and the answer.
+func goldTurns(s *scenario.Scenario) int {
+	n := len(s.Gold) + 1
+	for _, g := range s.Gold {
+		if g.Asks != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// sayTooLong tells of scenarios whose gold calls do not fit the limits of an episode, before any is made.
+func (j *Job) sayTooLong(list []scenario.Scenario) {
+	for _, limit := range []struct {
+		key, noun string
+		most      int
+		takes     func(*scenario.Scenario) int
+	}{
+		{"rollout.max_turns", "turn", j.Config.Rollout.MaxTurns, goldTurns},
+		{"rollout.max_tool_calls", "call", j.Config.Rollout.MaxToolCalls, func(s *scenario.Scenario) int { return len(s.Gold) }},
+	} {
+		long, longest := 0, 0
+		for i := range list {
+			if n := limit.takes(&list[i]); n > limit.most {
+				long, longest = long+1, max(longest, n)
+			}
+		}
+		if long > 0 {
+			j.Say("note: %s of %d take more than %s to show, which is %s: they will be cut; the longest takes %d", fault.Count(long, "scenario"), len(list),
+				fault.Count(limit.most, limit.noun), limit.key, longest)
+		}
+	}
 }
 
 // NumSlots implements rollout.Policy: a person may be asked about each call.

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"hone/internal/basemodel"
 	"hone/internal/chat"
@@ -16,6 +18,7 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
 	"hone/internal/data/unroll"
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -127,14 +130,18 @@ func (d Conversations) LintTools(rows []dataset.Row) []lint.Tool {
 // the model would learn to invent tools.
 func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 	var rows []dataset.Row
-	held := map[string]int{} // rows by split
+	held := map[string]int{}         // rows by split
+	leftOut := map[string][]string{} // places by why
 	for _, r := range d.rows {
 		if !r.ToLearnFrom() {
 			held[r.Split]++
 			continue
 		}
 		if why := r.NotDemonstrated(); why != "" {
-			h.Say("left out %s: %s", where(&r), why)
+			if r.Outcome == trajectory.Limit {
+				why += " (cut by rollout.max_turns or another limit; hone collect names the key to raise)"
+			}
+			leftOut[why] = append(leftOut[why], where(&r))
 			continue
 		}
 		r, err := d.shown(r)
@@ -142,6 +149,9 @@ func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 			return nil, err
 		}
 		rows = append(rows, r)
+	}
+	for _, why := range slices.Sorted(maps.Keys(leftOut)) {
+		sayLeftOut(h, leftOut[why], why)
 	}
 	if measured, err := d.validation(); err != nil {
 		return nil, err
@@ -451,6 +461,8 @@ func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.R
 func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
 	var out []batch.Sequence
 	splits, conversation := 0, 0
+	var long []string // places of those that the context does not hold
+	longest := 0
 	held := rendering{one: "row", all: len(rows), free: free}
 	for i, r := range rows {
 		if err := held.refuse(i, path); err != nil {
@@ -470,13 +482,18 @@ func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, 
 				}
 			}
 			if len(s.IDs) > context {
-				h.Say("left out %s: %d tokens, more than model.context", where(&r), len(s.IDs))
+				long, longest = append(long, where(&r)), max(longest, len(s.IDs))
 				continue
 			}
 			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained, Group: conversation})
 			held.tokens += len(s.IDs)
 		}
 	}
+	why := fmt.Sprintf("%d tokens, more than model.context", longest)
+	if len(long) > 1 {
+		why = "more tokens than model.context, at most " + strconv.Itoa(longest)
+	}
+	sayLeftOut(h, long, why)
 	if splits > 1 {
 		h.Say("%d rows in all begin anew within a conversation, because the chat template rewrites what was said before", splits)
 	}
@@ -485,6 +502,21 @@ func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, 
 			Err: tooLong(context), Next: "raise model.context, or list fewer tools"}
 	}
 	return out, nil
+}
+
+// firstPlaces is how many rows are named that are left out for one reason.
+const firstPlaces = 3
+
+// sayLeftOut tells of rows that are not learnt from for one reason, in one line.
+func sayLeftOut(h *host.Host, places []string, why string) {
+	switch n := len(places); {
+	case n == 1:
+		h.Say("left out %s: %s", places[0], why)
+	case n > firstPlaces:
+		h.Say("left out %d rows: %s: %s and %d more", n, why, strings.Join(places[:firstPlaces], ", "), n-firstPlaces)
+	case n > 0:
+		h.Say("left out %d rows: %s: %s", n, why, strings.Join(places, ", "))
+	}
 }
 
 // tooLong is why no conversation is left: each has more tokens than this.

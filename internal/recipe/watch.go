@@ -118,6 +118,9 @@ var raise = map[trajectory.StopReason]string{
 	trajectory.StopMaxToolCalls: "rollout.max_tool_calls", trajectory.StopMaxWork: "rollout.timeout", trajectory.StopMaxUserTurns: "max_turns of the scenarios' users",
 }
 
+// Raises names the key to raise where a limit ended an episode; "" where none did.
+func Raises(stop trajectory.StopReason) string { return raise[stop] }
+
 // mostFrequent is what most episodes have of what is asked of each, with the first episode that has it.
 func mostFrequent(groups []trajectory.Group, of func(*trajectory.Trajectory) (string, bool)) (most string, first *trajectory.Trajectory) {
 	count, example := map[string]int{}, map[string]*trajectory.Trajectory{}

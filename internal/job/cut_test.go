@@ -1,0 +1,98 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/host"
+	"hone/internal/screen"
+)
+
+// heard is a host whose talk can be read.
+func heard(t *testing.T) (*host.Host, *strings.Builder) {
+	var said strings.Builder
+	h := quiet(t)
+	h.Talk = screen.New(&said)
+	return h, &said
+}
+
+// Episodes that a limit cut are told apart from those that passed, with the key to raise.
+func TestCutEpisodesAreTold(t *testing.T) {
+	ended := Tally{Outcomes: map[trajectory.Outcome]int{}, cut: map[trajectory.StopReason]int{}}
+	checks := func(score float64) []trajectory.Term { return []trajectory.Term{{Name: "checks", Score: score}} }
+	for _, x := range []trajectory.Trajectory{
+		{Outcome: trajectory.Limit, StopReason: trajectory.StopMaxTurns, Terms: checks(1)},
+		{Outcome: trajectory.Limit, StopReason: trajectory.StopMaxTurns, Terms: checks(0)},
+		{Outcome: trajectory.Limit, StopReason: trajectory.StopMaxTokens},
+		{Outcome: trajectory.OK, Terms: checks(0)},
+	} {
+		ended.add(&x)
+	}
+	h, said := heard(t)
+	ended.say(&Job{Env: Env{Host: h}})
+	if want := "passed or not: 3; raise rollout.max_tokens (1), rollout.max_turns (2) for another --output-dir\n"; !strings.HasSuffix(said.String(), want) || ended.passed != 1 {
+		t.Errorf("%d passed, %q, want %q", ended.passed, said, want)
+	}
+	if ended.shown != 0 {
+		t.Errorf("sft is said to learn from %d episodes, all cut or failed", ended.shown)
+	}
+	for _, x := range []trajectory.Trajectory{{Outcome: trajectory.OK, Terms: checks(1)}, {Outcome: trajectory.OK}} {
+		ended.add(&x)
+	}
+	if ended.shown != 2 {
+		t.Errorf("sft learns from %d episodes, want 2", ended.shown)
+	}
+}
+
+// Gold calls that the limits of an episode cut are told before any is made.
+func TestGoldThatIsTooLong(t *testing.T) {
+	two := []scenario.Gold{{Name: "look", Arguments: json.RawMessage("{}")}, {Name: "buy", Arguments: json.RawMessage("{}")}}
+	asking := []scenario.Gold{{Name: "look", Arguments: json.RawMessage("{}")}, {Name: "buy", Arguments: json.RawMessage("{}"), Asks: "Shall I?"}}
+	list := []scenario.Scenario{{ID: "one", Gold: two[:1]}, {ID: "two", Gold: two}, {ID: "asking", Gold: asking}}
+	for _, c := range []struct {
+		turns, calls int
+		want         string
+	}{
+		{2, 2, "note: 2 scenarios of 3 take more than 2 turns to show, which is rollout.max_turns: they will be cut; the longest takes 4\n"},
+		{4, 1, "note: 2 scenarios of 3 take more than 1 call to show, which is rollout.max_tool_calls: they will be cut; the longest takes 2\n"},
+		{4, 2, ""},
+	} {
+		h, said := heard(t)
+		j := &Job{Env: Env{Host: h}, Config: config.Default()}
+		j.Config.Rollout.MaxTurns, j.Config.Rollout.MaxToolCalls = c.turns, c.calls
+		if j.sayTooLong(list); said.String() != c.want {
+			t.Errorf("%d turns, %d calls: %q, want %q", c.turns, c.calls, said, c.want)
+		}
+	}
+}
+
+// Rows that are left out for one reason are told in one line; one alone with its place, as an editor opens it.
+func TestRowsLeftOutAreCounted(t *testing.T) {
+	row := `{"outcome":"%s","terms":[{"name":"checks","score":1}],"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}` + "\n"
+	text := fmt.Appendf(fmt.Appendf(nil, row, "policy_error"), row, "ok")
+	for range 5 {
+		text = fmt.Appendf(text, row, "limit")
+	}
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ReadConversations(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, said := heard(t)
+	rows, err := d.Demonstrations(h)
+	want := fmt.Sprintf("left out 5 rows: outcome limit (cut by rollout.max_turns or another limit; hone collect names the key to raise): %s:3, %[1]s:4, %[1]s:5 and 2 more\n"+
+		"left out %[1]s:1: outcome policy_error\n", path)
+	if err != nil || len(rows) != 1 || said.String() != want {
+		t.Errorf("%d rows, %v, %q, want %q", len(rows), err, said, want)
+	}
+}
