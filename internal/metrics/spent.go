@@ -15,7 +15,8 @@ type Spent struct {
 	JudgeCost float64          `json:"judge_dollars,omitzero"` // US dollars, where the prices are known
 	Target    *Reached         `json:"target,omitempty"`       // nil where it was not reached
 
-	stages map[string]bool // of the rows
+	stages  map[string]bool // of the rows
+	trained bool            // in a step there was something to learn from
 }
 
 // Reached says when the target was.
@@ -31,7 +32,7 @@ type Reached struct {
 func SpentBy(rows []Row) Spent {
 	s := Spent{Parts: map[Part]float64{}, stages: map[string]bool{}}
 	for _, r := range rows {
-		s.stages[r.Stage] = true
+		s.stages[r.Stage], s.trained = true, s.trained || r.Values["step_tokens"] > 0
 		s.Seconds = max(s.Seconds, r.Values[Elapsed])
 		s.GPUHours = max(s.GPUHours, r.Values[GPUHours])
 		s.JudgeCost += r.Values["judge/cost"]
@@ -60,10 +61,14 @@ func (s Spent) hints() map[Part]string {
 	case s.stages["dpo"]:
 		measured = "a higher dpo.eval_every, or fewer pairs that are held out, make it shorter"
 	}
+	train := "a larger engine.micro_batch makes it shorter"
+	if !s.trained {
+		train = "nothing was trained; programs were made in it, and logprobs of probes"
+	}
 	return map[Part]string{
 		Rollout:    "more engine.slots, a lower rollout.max_tokens, or servers that answer sooner make it shorter",
 		Score:      "a higher judge.concurrency, or a reward program that works on several at once, makes it shorter",
-		Train:      "a larger engine.micro_batch makes it shorter",
+		Train:      train,
 		Publish:    "the adapter is copied to each sampler after each step; fewer devices or a lower lora.rank make it shorter",
 		Eval:       measured,
 		Checkpoint: "a higher checkpoint_every, or a faster disk, makes it shorter",

@@ -97,10 +97,14 @@ func TestSpent(t *testing.T) {
 		}
 	}
 	for seconds, want := range map[float64]string{6: "s: 60% of it compiled programs", 4: "a larger engine.micro_batch makes it shorter; 40% of it compiled programs", 0.5: "a larger engine.micro_batch makes it shorter"} {
-		row := Row{Stage: "sft", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": seconds}}
+		row := Row{Stage: "sft", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": seconds, "step_tokens": 8}}
 		if lines := SpentBy([]Row{row}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], want) {
 			t.Errorf("%g s of compiling: %q", seconds, lines)
 		}
+	}
+	nothing := Row{Stage: "grpo", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": 4}}
+	if lines := SpentBy([]Row{nothing}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], "nothing was trained") || strings.Contains(lines[0], "micro_batch") {
+		t.Errorf("a key of training is named where nothing was trained: %q", lines)
 	}
 	for stage, key := range map[string]string{"sft": " sft.eval_every", "dpo": " dpo.eval_every", "grpo": " eval.every", "copies": " --probe-every"} { // of what was run
 		rows := []Row{{Stage: stage, Values: map[string]float64{Elapsed: 4}}, {Stage: ValidationStage, Values: map[string]float64{Elapsed: 10, "time/eval": 9}}}

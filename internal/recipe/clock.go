@@ -18,12 +18,13 @@ type clock struct {
 }
 
 // step adds a step that ends now to a step's metrics, and begins the next.
-func (c *clock) step(m map[string]float64, s batch.StepStats) {
+func (c *clock) step(m map[string]float64, trainer Trainer) {
 	now := time.Now()
 	took := now.Sub(c.began).Seconds()
 	c.began = now
-	c.steps, c.compiling, c.numMade = c.steps+took, c.compiling+s.CompileSeconds, c.numMade+float64(s.NumPrograms)
-	m["step_time"], m["time/compile"], m["time/programs"] = took, s.CompileSeconds, c.numMade
+	made, compiling := trainer.Made()
+	c.steps, c.compiling, c.numMade = c.steps+took, c.compiling+compiling, c.numMade+float64(made)
+	m["step_time"], m["time/compile"], m["time/programs"] = took, compiling, c.numMade
 	m["time/compile_share"] = 0
 	if c.steps > 0 {
 		m["time/compile_share"] = c.compiling / c.steps

@@ -191,11 +191,12 @@ func (r *running) publish(ctx context.Context, step int) (now *ahead, err error)
 	if r.probed, err = r.Parity.look(ctx, fmt.Sprintf("%s step %d", r.Stage, step), r.Temperature, r.MaxMismatch, r.trainer); err != nil || !r.Validation.due(step, r.Steps) {
 		return now, err
 	}
+	began := time.Now()
 	if err := r.Validation.run(ctx, step, step == r.start, r.scorer, r.log, r.progress); err != nil {
 		return nil, err
 	}
 	err = r.watch.parting(r.Validation, step, r.log)
-	r.clock.began = time.Now()
+	r.clock.began = r.clock.began.Add(time.Since(began)) // the probe is the step's, measuring is not
 	return now, err
 }
 
@@ -247,7 +248,7 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 		}
 	}
 	r.lag.measure(metrics, episodes.stale)
-	r.clock.step(metrics, stats)
+	r.clock.step(metrics, r.trainer)
 	err = r.log.Metrics(r.Stage, step, metrics)
 	if refused != nil {
 		return 0, stopped(errors.Join(refused, err), r.Stage, step, r.trainer, r.log)

@@ -55,9 +55,9 @@ func TestIterationsAreOfOneBatch(t *testing.T) {
 // The statistics of a step's iterations: sums of what was computed, means of the loss's, the first's mismatch, the last's clipped share; the
 // chosen tokens' entropy is a mean over them.
 func TestStatisticsOfIterations(t *testing.T) {
-	got := ofIterations([]batch.StepStats{{Loss: 1, GradNorm: 2, NumTokens: 3, NumPadded: 4, NumTrained: 5, NumPrograms: 6, CompileSeconds: 7, MeanRatio: 1, Mismatch: 0.1, MaxDelta: 0.2, EntropyChosen: 1, NumChosen: 1},
-		{Loss: 3, GradNorm: 6, NumTokens: 3, NumPadded: 4, NumTrained: 5, NumPrograms: 1, CompileSeconds: 2, MeanRatio: 2, Mismatch: 9, MaxDelta: 9, Clipped: 0.5, EntropyChosen: 5, NumChosen: 3}})
-	want := batch.StepStats{Loss: 2, GradNorm: 4, NumTokens: 6, NumPadded: 8, NumTrained: 5, NumPrograms: 7, CompileSeconds: 9, MeanRatio: 1, Mismatch: 0.1, MaxDelta: 0.2, Clipped: 0.5, EntropyChosen: 4, NumChosen: 4}
+	got := ofIterations([]batch.StepStats{{Loss: 1, GradNorm: 2, NumTokens: 3, NumPadded: 4, NumTrained: 5, MeanRatio: 1, Mismatch: 0.1, MaxDelta: 0.2, EntropyChosen: 1, NumChosen: 1},
+		{Loss: 3, GradNorm: 6, NumTokens: 3, NumPadded: 4, NumTrained: 5, MeanRatio: 2, Mismatch: 9, MaxDelta: 9, Clipped: 0.5, EntropyChosen: 5, NumChosen: 3}})
+	want := batch.StepStats{Loss: 2, GradNorm: 4, NumTokens: 6, NumPadded: 8, NumTrained: 5, MeanRatio: 1, Mismatch: 0.1, MaxDelta: 0.2, Clipped: 0.5, EntropyChosen: 4, NumChosen: 4}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

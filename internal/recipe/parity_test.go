@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -37,6 +38,7 @@ func (p probing) Score(_ context.Context, b batch.Batch, temperature float64) ([
 	if temperature != 0.5 {
 		return nil, errors.New("another temperature")
 	}
+	p.made++
 	var out [][]float32
 	for i, r := range b.Rows {
 		scores, at := make([]float32, len(r.IDs)), 0
@@ -107,6 +109,33 @@ func TestEveryPolicyIsProbed(t *testing.T) {
 			t.Errorf("wrong after %d steps: probed after %v, %d episodes, %v", wrong, probed, episodes, err)
 		}
 	}
+}
+
+// Programs that only score are counted as compiling of the step behind the probe, though it trains on nothing.
+func TestScoringCompilesToo(t *testing.T) {
+	trainer, log := &fakeTrainer{}, newLog(t)
+	x := probing{trainer, func(int, int) float32 { return 0 }}
+	g := grpo()
+	g.Temperature, g.Steps = 0.5, 1
+	g.Parity = &Parity{Sample: x.rows}
+	times := timesLog{log, map[string]float64{}}
+	if err := g.Run(t.Context(), scenarios(1), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, alike{"a": 1}, x, trainer, times, silent); err != nil {
+		t.Fatal(err)
+	}
+	if m := times.of; len(trainer.Steps) != 0 || m["time/compile"] != 1 || m["time/programs"] != 1 {
+		t.Errorf("%d optimiser steps, %g s of compiling, %g programs", len(trainer.Steps), m["time/compile"], m["time/programs"])
+	}
+}
+
+// timesLog holds what the log leaves out: the clock's metrics of the last step.
+type timesLog struct {
+	*memoryLog
+	of map[string]float64
+}
+
+func (l timesLog) Metrics(stage string, step int, m map[string]float64) error {
+	maps.Copy(l.of, m)
+	return l.memoryLog.Metrics(stage, step, m)
 }
 
 // One token of sixteen may be as far as it likes, if that is a number; one alone may not. The bound is four times a step's.

@@ -75,7 +75,7 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			metrics["step_tokens_apart"] = float64(stats.NumApart)
 		}
 		maps.Copy(metrics, more)
-		clock.step(metrics, stats)
+		clock.step(metrics, l.trainer)
 		if err := log.Metrics(s.Stage, step, metrics); err != nil {
 			return stopped(err, s.Stage, step+1, l.trainer, log) // the step is taken, whatever is known of it
 		}

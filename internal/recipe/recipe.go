@@ -35,6 +35,8 @@ type Trainer interface {
 	Snapshot() (restore func() error, err error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
 	ResetOptimizer() error
+	// Made counts the programs that were made since it was last called, and the seconds that they took: compiled, or read from the disk.
+	Made() (programs int, seconds float64)
 	// Save writes, and Load reads, all that the next step depends on.
 	Save(dir string) error
 	Load(dir string) error

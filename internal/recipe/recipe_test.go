@@ -28,6 +28,7 @@ import (
 type fakeTrainer struct {
 	resets    int // not kept in checkpoints
 	Steps     []string
+	made      int    // programs, of which each takes a second
 	gradient  string // not applied yet
 	published int
 	mismatch  float64
@@ -57,6 +58,11 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 		s.EntropyChosen, s.NumChosen = s.Entropy+0.125, 1
 	}
 	return s, nil
+}
+
+func (f *fakeTrainer) Made() (programs int, seconds float64) {
+	programs, f.made = f.made, 0
+	return programs, float64(programs)
 }
 
 func (f *fakeTrainer) Apply(u batch.Update) (float64, error) {

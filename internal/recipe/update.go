@@ -133,7 +133,6 @@ func ofIterations(each []batch.StepStats) batch.StepStats {
 		s.Loss, s.GradNorm, s.Entropy = s.Loss+x.Loss, s.GradNorm+x.GradNorm, s.Entropy+x.Entropy
 		s.EntropyChosen, s.NumChosen = s.EntropyChosen+x.EntropyChosen*float64(x.NumChosen), s.NumChosen+x.NumChosen
 		s.NumTokens, s.NumPadded = s.NumTokens+x.NumTokens, s.NumPadded+x.NumPadded
-		s.NumPrograms, s.CompileSeconds = s.NumPrograms+x.NumPrograms, s.CompileSeconds+x.CompileSeconds
 	}
 	s.EntropyChosen /= float64(max(1, s.NumChosen)) // parts choose more tokens or fewer
 	last := each[len(each)-1]

@@ -82,9 +82,6 @@ type StepStats struct {
 	NumPadded  int     // positions computed that hold no token
 	NumApart   int     // of a step whose rows are packed: tokens that would be computed if each row were behind the prefix by itself; else 0
 	NumTrained int
-	// NumPrograms were made since the last gradient, in so many seconds: compiled, or read from the disk.
-	NumPrograms    int
-	CompileSeconds float64
 
 	MeanRatio float64 // mean exp(trainer - sampler logprob) of trained tokens; 0 in supervised steps
 	Mismatch  float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) by the k3 estimator, in nats

@@ -182,6 +182,16 @@ func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 		}
 		return s
 	}
+	kept := tr.programs // by the tests before
+	tr.programs = map[string]program{}
+	scores(1)
+	if made, seconds := tr.Made(); made == 0 || made != len(tr.programs) || seconds <= 0 {
+		t.Errorf("%d of %d programs were counted, %g s: those that score are the trainer's too", made, len(tr.programs), seconds)
+	}
+	if made, seconds := tr.Made(); made != 0 || seconds != 0 {
+		t.Errorf("%d programs were counted twice, %g s", made, seconds)
+	}
+	tr.programs = kept
 	mean, n := 0.0, 0.0
 	for i, row := range scores(1) {
 		for at, logp := range row {

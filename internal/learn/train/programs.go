@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -341,4 +342,32 @@ func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, places, kv []*Node, p
 		}
 		return []model.KeyValues{segmentsOf(kv, layer), own}
 	})
+}
+
+// made counts programs, and what they took.
+type made struct {
+	programs int
+	seconds  float64
+}
+
+// Made counts the programs that were made since it was last called, and the seconds that they took: compiled, or read from the disk. Those that
+// only score are among them, as of a step that trains on nothing.
+func (t *Trainer) Made() (programs int, seconds float64) {
+	programs, seconds, t.made = t.made.programs, t.made.seconds, made{}
+	return programs, seconds
+}
+
+// program returns the compiled program of a key, compiling it the first time.
+func (t *Trainer) program(key string, compile func() (*engine.Program, error)) (program, error) {
+	if p, ok := t.programs[key]; ok {
+		return p, nil
+	}
+	began := time.Now()
+	p, err := compile()
+	if err != nil {
+		return nil, err
+	}
+	t.programs[key] = p
+	t.made.programs, t.made.seconds = t.made.programs+1, t.made.seconds+time.Since(began).Seconds()
+	return p, nil
 }

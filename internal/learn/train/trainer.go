@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/gomlx/compute/shapes"
 
@@ -71,7 +70,7 @@ type Trainer struct {
 	notice      func(text string)
 	lessened    bool // less is computed at once, because the device ran out of memory
 	programs    map[string]program
-	made        made // programs since the last gradient
+	made        made // programs since they were last asked for
 
 	adapter     engine.Buffer
 	store       store
@@ -80,12 +79,6 @@ type Trainer struct {
 	momentSteps int             // of those, how many the moments have seen
 	gradient    engine.Buffer   // [A], to be applied; nil where there is none
 	reference   engine.Buffer   // [A], an adapter that is held for comparison; nil where there is none
-}
-
-// made counts programs, and what they took.
-type made struct {
-	programs int
-	seconds  float64
 }
 
 // program is a compiled one.
@@ -265,7 +258,6 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 		return stats, t.refused("loss", stats.Loss)
 	}
 	t.gradient = gradient
-	stats.NumPrograms, stats.CompileSeconds, t.made = t.made.programs, t.made.seconds, made{}
 	n := float64(stats.NumTrained)
 	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL, stats.Entropy = stats.Mismatch/n, stats.MeanRatio/n, stats.Clipped/n, stats.KL/n, stats.Entropy/n
 	stats.EntropyChosen /= float64(max(1, stats.NumChosen))
@@ -578,19 +570,4 @@ func (t *Trainer) prefixParams(name string, shape func(dims ...int) shapes.Shape
 			Shape: shape(t.spec.NumKVHeads, p, t.spec.HeadDim), Donated: donated})
 	}
 	return params
-}
-
-// program returns the compiled program of a key, compiling it the first time.
-func (t *Trainer) program(key string, compile func() (*engine.Program, error)) (program, error) {
-	if p, ok := t.programs[key]; ok {
-		return p, nil
-	}
-	began := time.Now()
-	p, err := compile()
-	if err != nil {
-		return nil, err
-	}
-	t.programs[key] = p
-	t.made.programs, t.made.seconds = t.made.programs+1, t.made.seconds+time.Since(began).Seconds()
-	return p, nil
 }
