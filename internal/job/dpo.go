@@ -27,6 +27,9 @@ const PairsFile = "pairs.jsonl"
 func ResumeDPO(ctx context.Context, e Env, path string, b Begun, _ toolset.Source) error {
 	j := &Job{Env: e, Verb: "dpo", Path: path, Kept: b.Flags}
 	defer j.Close()
+	if over, err := j.over(b, dpoStage, "final", j.sayPreferred); over || err != nil {
+		return err
+	}
 	if err := j.GoOn(); err != nil {
 		return err
 	}
@@ -258,7 +261,7 @@ func (j *Job) DPO(ctx context.Context, p pairs) (err error) {
 	if err := j.takeBest(log, d.SFT.Stage, saved); err != nil {
 		return err
 	}
-	final := filepath.Join(j.Path, "final")
+	final := j.final()
 	if err := basemodel.SaveAdapter(final, trainer, m.Renderer); err != nil {
 		return err
 	}
@@ -269,6 +272,11 @@ func (j *Job) DPO(ctx context.Context, p pairs) (err error) {
 	if err := track.Tell(j.Dir); err != nil {
 		return err
 	}
+	return j.sayPreferred(final)
+}
+
+// sayPreferred tells where the adapter is and what can be done with it.
+func (j *Job) sayPreferred(final string) error {
 	j.Say("adapter: %s", final)
 	j.Say("next: hone eval --model %s --compare-base, or hone serve --model %s", final, final)
 	return nil

@@ -40,6 +40,7 @@ type Begun struct {
 	Folder string          `json:"folder,omitempty"` // relative paths in Flags are from here
 	Flags  Kept            `json:"flags,omitzero"`
 	Study  json.RawMessage `json:"study,omitempty"` // of demo learn, which reads it itself
+	Edits  json.RawMessage `json:"edits,omitempty"` // that were accepted since; package run writes them
 }
 
 // Kept are the flags of train, sft and eval that hone runs resume needs, beside the configuration. No secret is one of

@@ -19,6 +19,13 @@ import (
 	"hone/internal/userprogram"
 )
 
+// Stages of the verbs that train, as the ledger and the metrics name them.
+const (
+	sftStage  = "sft"
+	dpoStage  = "dpo"
+	grpoStage = "grpo"
+)
+
 // OptimizerOf turns a section of the configuration into what learns by it.
 func OptimizerOf(c config.Optimizer) recipe.Optimizer {
 	return recipe.Optimizer{LearningRate: c.LearningRate, MaxGradNorm: c.MaxGradNorm, Schedule: recipe.Schedule{Decay: c.Schedule, Warmup: c.Warmup},
@@ -32,7 +39,7 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 	if length == 0 {
 		length = min(c.Rollout.MaxTurns*c.Rollout.MaxTokens, c.Model.Context)
 	}
-	return recipe.GRPO{Stage: "grpo", Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize, Optimizer: OptimizerOf(g.Optimizer),
+	return recipe.GRPO{Stage: grpoStage, Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize, Optimizer: OptimizerOf(g.Optimizer),
 		Advantage: batch.Advantage(g.Advantage), Negative: &g.NegativeWeight,
 		Credit: batch.Credit{Level: batch.CreditLevel(g.Credit.Level), Discount: g.Credit.Discount}, Minibatches: g.Minibatches, Loss: batch.Loss(g.Loss), Length: length, MaskTruncated: g.MaskTruncated, Iterations: g.NumIterations,
 		Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}, OffPolicy: g.OffPolicy,
@@ -110,14 +117,14 @@ func BenchTools(catalog *mcp.Catalog) mcpbench.Tools {
 
 // SFTOf is the stage of SFT that the configuration describes.
 func SFTOf(c config.Config) recipe.SFT {
-	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, Steps: c.SFT.Steps, BatchSize: c.SFT.BatchSize, Optimizer: OptimizerOf(c.SFT.Optimizer),
+	return recipe.SFT{Stage: sftStage, Epochs: c.SFT.Epochs, Steps: c.SFT.Steps, BatchSize: c.SFT.BatchSize, Optimizer: OptimizerOf(c.SFT.Optimizer),
 		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed, EvalEvery: c.SFT.EvalEvery, Patience: c.SFT.Patience}
 }
 
 // DPOOf is the stage of DPO that the configuration describes.
 func DPOOf(c config.Config) recipe.DPO {
 	d := c.DPO
-	return recipe.DPO{SFT: recipe.SFT{Stage: "dpo", Epochs: d.Epochs, BatchSize: d.BatchSize, Optimizer: OptimizerOf(d.Optimizer), CheckpointEvery: d.CheckpointEvery, Seed: c.Seed,
+	return recipe.DPO{SFT: recipe.SFT{Stage: dpoStage, Epochs: d.Epochs, BatchSize: d.BatchSize, Optimizer: OptimizerOf(d.Optimizer), CheckpointEvery: d.CheckpointEvery, Seed: c.Seed,
 		EvalEvery: d.EvalEvery, Patience: d.Patience},
 		Preference: batch.Preference{Loss: batch.PreferenceLoss(d.Loss), Beta: d.Beta, LabelSmoothing: d.LabelSmoothing, Alpha: d.RPOAlpha}}
 }

@@ -35,6 +35,9 @@ import (
 func ResumeSFT(ctx context.Context, e Env, path string, b Begun, _ toolset.Source) error {
 	j := &Job{Env: e, Verb: "sft", Path: path, Kept: b.Flags}
 	defer j.Close()
+	if over, err := j.over(b, sftStage, "final", j.sayTuned); over || err != nil {
+		return err
+	}
 	if err := j.GoOn(); err != nil {
 		return err
 	}
@@ -439,7 +442,7 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) (err
 	if err := j.takeBest(log, s.Stage, saved); err != nil {
 		return err
 	}
-	final := filepath.Join(j.Path, "final")
+	final := j.final()
 	if err := basemodel.SaveAdapter(final, trainer, m.Renderer); err != nil {
 		return err
 	}
@@ -447,6 +450,11 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) (err
 	if err := track.Tell(j.Dir); err != nil {
 		return err
 	}
+	return j.sayTuned(final)
+}
+
+// sayTuned tells where the adapter is and what can be done with it.
+func (j *Job) sayTuned(final string) error {
 	j.Say("adapter: %s", final)
 	j.Say("next: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final)
 	return nil

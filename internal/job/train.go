@@ -16,12 +16,18 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/metrics"
 	"hone/internal/recipe"
+	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/toolset"
 )
 
 // ResumeTrain goes on with a stopped run of hone train.
 func ResumeTrain(ctx context.Context, e Env, path string, b Begun, from toolset.Source) error {
+	j := &Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
+	defer j.Close()
+	if over, err := j.over(b, grpoStage, report.HTMLFile, j.sayTrained); over || err != nil {
+		return err
+	}
 	from, err := b.Flags.Again(e.Host, from, path)
 	if err != nil {
 		return err
@@ -29,8 +35,6 @@ func ResumeTrain(ctx context.Context, e Env, path string, b Begun, from toolset.
 	if err := b.Flags.beganWith(path); err != nil {
 		return err
 	}
-	j := &Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
-	defer j.Close()
 	if err := j.GoOn(); err != nil {
 		return err
 	}
@@ -208,7 +212,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	if err := l.Unreachable(j.Ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}
-	final := filepath.Join(j.Path, "final")
+	final := j.final()
 	if err := l.SaveFinal(ctx, j.Host, final); err != nil {
 		return err
 	}
@@ -221,7 +225,12 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	if err := track.Tell(j.Dir); err != nil {
 		return err
 	}
-	if err := j.unlearnt(grpo.Stage, final); err != nil {
+	return j.sayTrained(final)
+}
+
+// sayTrained tells where the adapter is and what can be done with it. It is an error where nothing was learnt.
+func (j *Job) sayTrained(final string) error {
+	if err := j.unlearnt(grpoStage, final); err != nil {
 		return err
 	}
 	j.Say("adapter: %s", final)
