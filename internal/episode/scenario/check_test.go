@@ -111,7 +111,7 @@ func TestCheckMistakes(t *testing.T) {
 		`{"type":"command","command":["./none"]}`:                        "no such file",
 	} {
 		_, err := scenario.Load(write(t, "s.jsonl", `{"task":"ok"}`+"\n"+`{"task":"y","checks":[{"type":"no_call"},`+check+`]}`))
-		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.jsonl:2: checks[1]: ") {
+		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.jsonl:2\n") || !strings.Contains(err.Error(), "checks[1]: ") {
 			t.Errorf("%s: %v; want %q", check, err, want)
 		}
 	}

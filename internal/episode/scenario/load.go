@@ -86,12 +86,16 @@ func Unusable(path string, bad []Bad) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "the scenarios are empty", Where: path,
 			Next: `add at least one row: {"task": "..."}`}
 	}
-	var list strings.Builder
-	for _, b := range bad {
-		fmt.Fprintf(&list, "\n    %s:%d: %s", path, b.Line, b.Why)
+	where, why := fmt.Sprintf("%s:%d", path, bad[0].Line), bad[0].Why
+	if len(bad) > 1 { // of which each has its place
+		var list []string
+		for _, b := range bad {
+			list = append(list, fmt.Sprintf("%s:%d: %s", path, b.Line, b.Why))
+		}
+		where, why = path, strings.Join(list, "\n    ")
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(bad), "broken row") + " in the scenarios",
-		Where: fmt.Sprintf("%s:%d", path, bad[0].Line), Why: strings.TrimPrefix(list.String(), "\n    "),
+		Where: where, Why: why,
 		Next: "correct these rows; the keys of a row are " + strings.Join(keysOf(reflect.TypeFor[Scenario]()), ", ")}
 }
 
@@ -102,7 +106,12 @@ func read(path string, also func(*Scenario) error) (scenarios []Scenario, lines 
 		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios", Where: path, Err: err,
 			Next: "give a .json array or a .jsonl file of scenarios"}
 	}
-	all, at, bad := parse(data, strings.HasSuffix(path, ".jsonl"))
+	jsonl := strings.HasSuffix(path, ".jsonl")
+	if jsonl && bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(data, bom)), []byte("[")) {
+		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the scenarios are no JSON lines", Where: path,
+			Why: "the file is one JSON array; a .jsonl file has one object a line", Next: "name it " + strings.TrimSuffix(path, "l")}
+	}
+	all, at, bad := parse(data, jsonl)
 	for i := range all {
 		if also != nil {
 			if err := also(&all[i]); err != nil {
@@ -116,9 +125,12 @@ func read(path string, also func(*Scenario) error) (scenarios []Scenario, lines 
 	return scenarios, lines, bad, nil
 }
 
+// bom is what some editors begin a file of UTF-8 with.
+var bom = []byte("\ufeff")
+
 // parse returns the scenarios, the line of each, and the rows that are none.
 func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []Bad) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = bytes.TrimPrefix(data, bom)
 	read := arrayRows
 	if jsonl {
 		read = lineRows

@@ -90,7 +90,7 @@ func TestBrokenOpenings(t *testing.T) {
 		user + `], "task": "b", "tags": ["x"`:                                    `"task" and "messages" are both there`,
 	} {
 		path := write(t, "s.jsonl", `{"messages": [`+messages+`]}`)
-		if _, err := scenario.Load(path); err == nil || !strings.Contains(err.Error(), "s.jsonl:1: ") || !strings.Contains(err.Error(), want) {
+		if _, err := scenario.Load(path); err == nil || !strings.Contains(err.Error(), "s.jsonl:1\n") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", messages, err, want)
 		}
 	}

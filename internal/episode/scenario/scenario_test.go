@@ -57,15 +57,15 @@ func TestLoad(t *testing.T) {
 func TestBrokenRows(t *testing.T) {
 	ok := `{"task":"x"}`
 	tests := []struct{ name, file, text, want string }{
-		{"misspelt", "s.json", "[" + ok + ",\n{\"tsk\":\"y\"}]", `s.json:2: unknown key "tsk" (did you mean "task"?)`},
-		{"misspelt in a check", "s.jsonl", ok + "\n" + `{"task":"y","checks":[{"type":"answer","contain":"z"}]}`, `s.jsonl:2: checks[0]: unknown key "contain" (did you mean "contains"?)`},
-		{"far off", "s.jsonl", `{"task":"y","solution":1}`, `s.jsonl:1: unknown key "solution"`},
-		{"repeated key", "s.json", "[\n\n{\"task\":\"y\",\"task\":\"z\"}]", "s.json:3: "},
-		{"repeated id", "s.jsonl", "{\"task\":\"y\",\"id\":\"a\"}\n{\"task\":\"z\",\"id\":\"a\"}", `s.jsonl:2: id "a" is taken by the row at line 1`},
+		{"misspelt", "s.json", "[" + ok + ",\n{\"tsk\":\"y\"}]", "s.json:2|" + `unknown key "tsk" (did you mean "task"?)`},
+		{"misspelt in a check", "s.jsonl", ok + "\n" + `{"task":"y","checks":[{"type":"answer","contain":"z"}]}`, "s.jsonl:2|" + `checks[0]: unknown key "contain" (did you mean "contains"?)`},
+		{"far off", "s.jsonl", `{"task":"y","solution":1}`, "s.jsonl:1|" + `unknown key "solution"`},
+		{"repeated key", "s.json", "[\n\n{\"task\":\"y\",\"task\":\"z\"}]", "s.json:3|"},
+		{"repeated id", "s.jsonl", "{\"task\":\"y\",\"id\":\"a\"}\n{\"task\":\"z\",\"id\":\"a\"}", "s.jsonl:2|" + `id "a" is taken by the row at line 1`},
 		{"no task", "s.jsonl", `{"id":"a"}`, `"task" is missing`},
 		{"no object", "s.json", `["x"]`, "not a JSON object"},
 		{"no array", "s.json", ok, "does not begin with ["},
-		{"cut short", "s.json", "[" + ok + ",\n\n{\"task\":", "s.json:3: "},
+		{"cut short", "s.json", "[" + ok + ",\n\n{\"task\":", "s.json:3|"},
 		{"text behind", "s.json", "[" + ok + "]\nx", "text after the array"},
 		{"split", "s.jsonl", `{"task":"y","split":"dev"}`, `"split" is "dev"`},
 		{"type", "s.jsonl", `{"task":7}`, `"task" must be a string, not a number`},
@@ -76,13 +76,19 @@ func TestBrokenRows(t *testing.T) {
 		{"call without arguments", "s.jsonl", `{"task":"y","checks":[{"type":"call","name":"a"}]}`, `"arguments" of a`},
 		{"gold arguments", "s.jsonl", `{"task":"y","gold":[{"name":"a","arguments":[]}]}`, "gold[0]: "},
 		{"empty", "s.json", "[]", "empty"},
+		{"an array as lines", "s.jsonl", "\ufeff \n[" + ok + "]", "s.jsonl|the file is one JSON array"},
 	}
 	for _, test := range tests {
 		_, err := scenario.Load(write(t, test.file, test.text))
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Code != fault.CodeUsage || !strings.Contains(err.Error(), test.want) {
+		where, why, placed := strings.Cut(test.want, "|") // the place is said once
+		if !errors.As(err, &f) || f.Code != fault.CodeUsage || !placed && !strings.Contains(err.Error(), test.want) ||
+			placed && (!strings.HasSuffix(f.Where, where) || !strings.HasPrefix(f.Why, why) || strings.Contains(f.Why, "s.json")) {
 			t.Errorf("%s: %v; want %q in it", test.name, err, test.want)
 		}
+	}
+	if _, err := scenario.Load(write(t, "s.jsonl", "["+ok+"]")); !strings.HasSuffix(err.Error(), "s.json") || !strings.Contains(err.Error(), "name it ") {
+		t.Errorf("of an array of another name it says %v", err)
 	}
 	// All broken rows are named, and the good ones are not.
 	_, err := scenario.Load(write(t, "s.jsonl", "{\n"+ok+"\n{\"tasks\":\"y\"}\n[]\n"))
