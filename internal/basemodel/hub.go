@@ -16,6 +16,7 @@ import (
 	"hone/internal/hub"
 	"hone/internal/learn/adapter"
 	"hone/internal/run"
+	"hone/internal/suggest"
 )
 
 // Path is where a base model is, given by its path, its installed name, or its name on the Hub, org/name or org/name@revision, from
@@ -41,7 +42,7 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	}
 	repo, ok := hub.Parse(hub.Model, base)
 	if _, err := os.Stat(base); err == nil || !ok {
-		return base, base, nil
+		return base, base, meant(base, err)
 	}
 	at, commit, err := h.FromHub(repo, ModelFiles())
 	if err != nil {
@@ -53,6 +54,17 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	}
 	repo.Revision = commit
 	return at, repo.String(), nil
+}
+
+// meant is an error where nothing is at a path that reads as the name of the model that can be installed, with or without what it was tuned to.
+func meant(base string, missing error) error {
+	name := assets.Model().Name
+	whole := strings.ToLower(name)
+	if missing == nil || suggest.Nearest(base, []string{whole, strings.TrimSuffix(whole, "-instruct")}) == "" {
+		return nil // package modelfile says what is wrong with a path
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot open the base model", Where: base,
+		Why: "there is no such file or folder, and no such installed name; did you mean " + name + "?", Next: "give --base-model " + name}
 }
 
 // AdapterAt is the folder of the adapter that a path stands for: a checkpoint (RUN/checkpoints/NAME) for its own, and a run that has ended for its

@@ -12,6 +12,35 @@ import (
 	"hone/internal/screen"
 )
 
+// The name of the model that can be installed is told where it was nearly written; a path that is another is left to who opens it.
+func TestInstalledNameThatWasMeant(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, near := range map[string]bool{"SmolLM-135M": true, "smollm2-135m-instruct": true, "SmolLM2-135M-instuct": true, "Qwen3-0.6B": false, "./nothing": false} {
+		_, err := Path(&host.Host{}, name)
+		if (err != nil) != near || near && !strings.Contains(err.Error(), "did you mean SmolLM2-135M-Instruct?") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := os.Mkdir("SmolLM-135M", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := Path(&host.Host{}, "SmolLM-135M"); err != nil || at != "SmolLM-135M" {
+		t.Errorf("a folder of a near name: %q, %v", at, err)
+	}
+}
+
+// Of a path that may be a name on the Hub it is said first that nothing is there; that nothing was transferred needs no word.
+func TestMistypedAdapter(t *testing.T) {
+	t.Chdir(t.TempDir())
+	h := &host.Host{Talk: screen.New(io.Discard), Data: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+		return map[string]string{"HF_ENDPOINT": "http://127.0.0.1:1", "HOME": "home"}[name], true
+	}}
+	_, err := AdapterFolder(h, "nope/final")
+	if text := fault.Whole(err); !strings.HasPrefix(text, "no file or folder nope/final is here") || !strings.Contains(text, "look at its path") || strings.Contains(text, "transferred") {
+		t.Errorf("it says %s", text)
+	}
+}
+
 // The adapter of a run that has not ended is not looked for on the Hub: what goes on with the run is said. A run that has ended stands for its final adapter, a checkpoint for its own.
 func TestAdapterOfARun(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -59,8 +59,11 @@ func FindPlugin(h *host.Host, e config.Engine) (Plugin, error) {
 		return Plugin{}, nil
 	}
 	venv, _ := h.LookupEnv("VIRTUAL_ENV")
+	if venv = "VIRTUAL_ENV=" + venv; venv == "VIRTUAL_ENV=" {
+		venv = "no virtual environment, since VIRTUAL_ENV is not set"
+	}
 	f := &fault.Error{Code: fault.CodeExhausted, What: "no " + strings.ToUpper(e.Backend) + " plug-in found", Where: "engine.backend: " + e.Backend,
-		Why:  "looked in PJRT_PLUGIN_LIBRARY_PATH, " + dataFolder(h) + ", hone's downloads and VIRTUAL_ENV=" + venv,
+		Why:  "looked in PJRT_PLUGIN_LIBRARY_PATH, " + dataFolder(h) + ", hone's downloads and " + venv,
 		Next: "hone engine install cpu, or name one with engine.plugin"}
 	if e.Backend == "cuda" {
 		f.Next = "activate a virtual environment with jax[cuda13], which brings NVIDIA's libraries too, or hone engine install cuda13"

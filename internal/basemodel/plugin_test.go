@@ -3,6 +3,7 @@ package basemodel
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hone/internal/config"
@@ -38,6 +39,14 @@ func TestPlacesOfPlugins(t *testing.T) {
 		}
 	}
 	check(config.Engine{Backend: "auto"}, "", "")
+	for venv, want := range map[string]string{"": "no virtual environment, since VIRTUAL_ENV is not set", "there": "VIRTUAL_ENV=there"} {
+		env := func(name string) (string, bool) {
+			return map[string]string{"HOME": home, "VIRTUAL_ENV": venv}[name], name != "VIRTUAL_ENV" || venv != ""
+		}
+		if _, err := FindPlugin(&host.Host{LookupEnv: env}, config.Engine{Backend: "cuda"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("VIRTUAL_ENV %q: %v", venv, err)
+		}
+	}
 
 	cuda := put("venv/lib/python3.12/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so")
 	cpu := put("venv/lib/python3.12/site-packages/some_package/pjrt_c_api_cpu_plugin.so")

@@ -29,6 +29,7 @@ type request struct {
 	repo            Repo
 	what            string // is failing: "cannot download the model"
 	bare            bool   // to an address that the Hub handed out, which gets no token
+	looks           bool   // for what there is: nothing is transferred yet
 }
 
 // jsonBody is a value as a body.
@@ -167,9 +168,13 @@ func readAnswer(a *http.Response) *answered {
 
 // failed says what a failed request means to a person.
 func (c *Client) failed(q request, err error) error {
-	f := &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: q.repo.String() + " on " + c.Endpoint, Err: err, Next: "try again; what was transferred is kept"}
+	kept := "; what was transferred is kept"
+	if q.looks {
+		kept = ""
+	}
+	f := &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: q.repo.String() + " on " + c.Endpoint, Err: err, Next: "try again" + kept}
 	if errors.Is(err, context.Canceled) {
-		f.Code, f.Next = fault.CodeStopped, "give the command again; what was transferred is kept"
+		f.Code, f.Next = fault.CodeStopped, "give the command again"+kept
 		return f
 	}
 	if diskFull(err) {

@@ -32,7 +32,7 @@ func (f File) etag() string {
 // Head is the commit of a repository's revision.
 func (c *Client) Head(ctx context.Context, r Repo) (commit string, err error) {
 	var info struct{ SHA string }
-	_, err = c.call(ctx, request{method: "GET", address: c.api(r, "revision", r.revision()), repo: r, what: "cannot read the " + string(r.Kind)}, nil, &info)
+	_, err = c.call(ctx, request{method: "GET", address: c.api(r, "revision", r.revision()), repo: r, what: "cannot read the " + string(r.Kind), looks: true}, nil, &info)
 	if err == nil && !commitForm.MatchString(info.SHA) {
 		err = &fault.Error{Code: fault.CodeUnavailable, What: "cannot read the " + string(r.Kind), Where: r.String() + " on " + c.Endpoint, Why: fmt.Sprintf("%q is no commit", info.SHA), Next: "look at HF_ENDPOINT"}
 	}
@@ -58,7 +58,7 @@ func (c *Client) Files(ctx context.Context, r Repo, commit string) ([]File, erro
 				Size int64
 			}
 		}
-		header, err := c.call(ctx, request{method: "GET", address: address, repo: r, what: "cannot list the files"}, nil, &page)
+		header, err := c.call(ctx, request{method: "GET", address: address, repo: r, what: "cannot list the files", looks: true}, nil, &page)
 		if err != nil {
 			return nil, err
 		}

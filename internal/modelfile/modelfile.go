@@ -49,7 +49,7 @@ func Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot open the base model", Where: path, Err: err,
-			Next: "give --base-model a .gguf file or a folder that holds one; hone engine install SmolLM2-135M-Instruct fetches the default"}
+			Next: "give --base-model a .gguf file, or a folder that holds one or config.json and *.safetensors; hone engine install SmolLM2-135M-Instruct fetches the default"}
 	}
 	if !info.IsDir() {
 		return openGGUF(path)
