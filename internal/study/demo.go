@@ -107,10 +107,10 @@ func ResumeDemo(ctx context.Context, e job.Env, path string, _ job.Begun, _ tool
 // finish runs what is left of a demo, and closes its directory.
 func (d experiment) finish(ctx context.Context) error {
 	defer func() { _ = d.dir.Close() }() // the ledger is durable row by row
-	d.Say("run %s", d.dir.Path)
+	d.Say("run %s: it may be stopped (Ctrl-C); hone runs resume %s then goes on with it", d.dir.Path, run.Name(d.dir.Path))
 	err := d.run(ctx)
 	if ctx.Err() != nil {
-		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: d.dir.Path, Next: "hone runs resume " + d.dir.Path}
+		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: d.dir.Path, Next: "hone runs resume " + run.Name(d.dir.Path)}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,9 +16,11 @@ import (
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/screen"
 )
 
 // The stages of a demo are those of other verbs with the same configuration, but for SFT's checkpoints.
@@ -42,6 +45,23 @@ func TestSizeOfAComparison(t *testing.T) {
 	}
 	if c.Seed != 1 || c.SFT.Epochs != 9 || c.GRPO.GroupSize != 4 || c.GRPO.Optimizer.LearningRate != 0.125 || c.Engine.Slots != 128 || c.Engine.Backend != "cuda" {
 		t.Errorf("%+v, %+v, %+v", c.GRPO, c.SFT, c.Engine)
+	}
+}
+
+// A demo says where it is and how it goes on as it begins, and once more where it is stopped.
+func TestDemoSaysHowItGoesOn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir, err := run.Create("out", nil, job.Begun{Verb: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	h := &host.Host{Talk: screen.New(&said), LookupEnv: func(string) (string, bool) { return "", false }}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	err = experiment{Env: job.Env{Host: h}, c: config.Default(), dir: dir}.finish(stopped)
+	if fault.CodeOf(err) != fault.CodeStopped || !strings.Contains(err.Error(), "hone runs resume ./out") || !strings.Contains(said.String(), "hone runs resume ./out then goes on with it") {
+		t.Errorf("%v; it said %s", err, &said)
 	}
 }
 
