@@ -30,7 +30,7 @@ func TestSkipBad(t *testing.T) {
 	} {
 		args := append([]string{verb, "--dry-run", "--base-model", "base"}, strings.Fields(c.args)...)
 		code, _, said := hone(t, "", args...)
-		for _, want := range []string{"hone: 1 broken row in ", c.file + ":2: ", c.why, "or leave these rows out with --skip-bad"} {
+		for _, want := range []string{"hone: 1 broken row in ", c.file + ":2", c.why, "or leave these rows out with --skip-bad"} {
 			if code != int(fault.CodeUsage) || !strings.Contains(said, want) {
 				t.Errorf("%s: exit code %d, no %q in %s", verb, code, want, said)
 			}

@@ -1,25 +1,22 @@
 package main
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/suggest"
 )
 
-// flagError turns pflag's error into ours; for an unknown flag it names the nearest one.
+// flagError turns pflag's error into ours; for an unknown flag it names the key of the configuration that says so, or the nearest flag.
 func flagError(c *cobra.Command, err error) error {
 	e := &fault.Error{Code: fault.CodeUsage, What: err.Error(), Next: c.CommandPath() + " --help"}
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := cmp.Or(suggest.Alias(name, names), suggest.Nearest(name, names)); near != "" {
-			e.Why = "did you mean --" + near + "?"
-		}
+		e.Why, e.Next = config.MeantFlag(strings.TrimPrefix(c.CommandPath(), "hone "), name, names, e.Next)
 	}
 	if strings.HasSuffix(err.Error(), "needs an argument: --allow-findings") {
 		e.Why, e.Next = "findings are accepted tool by tool", "name them as --allow-findings server/tool, or all of a server's as server/*"

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"hone/internal/suggest"
@@ -45,4 +47,53 @@ func sameKeys(written, prefix string, t reflect.Type) (found []string) {
 		}
 	}
 	return found
+}
+
+// MeantFlag says why a verb ("train") does not know a flag, and what helps: the flag of flags that another trainer calls so, the key that says it, or
+// the flag that was nearly written. help is the command that lists the flags.
+func MeantFlag(verb, flag string, flags []string, help string) (why, next string) {
+	own := suggest.Alias(flag, flags)
+	if key := flagKey(verb, flag); own == "" && key != "" {
+		return "it is a key of the configuration: " + key, "set " + key + " in hone.yaml; " + help + " lists the flags"
+	}
+	if near := cmp.Or(own, suggest.Nearest(flag, flags)); near != "" {
+		return "did you mean --" + near + "?", help
+	}
+	return "", help
+}
+
+// flagKey is the key that says what a flag was to say which a verb ("train") does not have: the flag's own name, or another trainer's; "" where
+// there is none, or several. Of a section's own key and one further below its own is meant.
+func flagKey(verb, flag string) string {
+	written := strings.ReplaceAll(flag, "-", "_")
+	for own, key := range insteadOf()[verb] {
+		if own == written || suggest.Alias(written, []string{own}) != "" {
+			return key
+		}
+	}
+	for _, section := range sectionsOf()[verb] {
+		f, _ := reflect.TypeFor[Config]().FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, section) })
+		found := sameKeys(written, section+".", f.Type)
+		if len(found) == 0 {
+			continue
+		}
+		depth := func(key string) int { return strings.Count(key, ".") }
+		slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(depth(a), depth(b)) })
+		if len(found) > 1 && depth(found[0]) == depth(found[1]) {
+			return ""
+		}
+		return strings.Trim(found[0], `"`)
+	}
+	return ""
+}
+
+// sectionsOf are the sections that a verb goes by, in the order in which a flag is looked for there.
+func sectionsOf() map[string][]string {
+	return map[string][]string{"train": {"grpo", "rollout", "engine", "model"}, "sft": {"sft", "engine", "model"}, "dpo": {"dpo", "engine", "model"},
+		"eval": {"eval", "rollout", "engine", "model"}, "collect": {"rollout", "model"}}
+}
+
+// insteadOf are keys of other words, by verb and by what others call them: of GRPO a pass is no measure, and a step is of groups.
+func insteadOf() map[string]map[string]string {
+	return map[string]map[string]string{"train": {"epochs": "grpo.steps", "batch_size": "grpo.scenarios_per_step"}}
 }
