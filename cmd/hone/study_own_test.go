@@ -231,7 +231,7 @@ func TestExplorationsForceCalls(t *testing.T) {
 	t.Cleanup(at.Close)
 	var rows strings.Builder
 	for i, id := range []string{"hat", "cap", "bow", "fez", "tie", "bag"} {
-		fmt.Fprintf(&rows, `{"id": %q, "task": "Sell a %s.", "split": %q, "gold": [{"name": "buy", "arguments": {"name": %q}}], "checks": [{"type": "answer", "contains": "sold"}]}`+"\n", id, id, []string{"train", "train", "train", "train", "test", "validation"}[i], id)
+		fmt.Fprintf(&rows, `{"id": %q, "task": "Sell a %s.", "split": %q, "gold": [{"name": "buy", "arguments": {"name": %q}}], "checks": [{"type": "answer", "contains": "sold"}]}`+"\n", id, id, []string{"train", "train", "train", "train", "test", "validation"}[i], []string{"hat", "cap"}[i%2])
 	}
 	workFolder(t, map[string]string{"tasks.jsonl": rows.String(), "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, at.URL)})
 	toyModel(t, "base/toy.gguf")
