@@ -109,6 +109,9 @@ func TestSearchedEpisode(t *testing.T) {
 		!strings.Contains(said, "1 of 1 episode passed all checks") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
+	if code, _, said := hone(t, "", "collect", "--gold", "--mcp", url, "--dataset", "tasks.jsonl", "--output-dir", "gold", "--yes"); code != 2 || !strings.Contains(said, "mcp.search_share") {
+		t.Errorf("gold calls without a search: exit code %d, %s", code, said)
+	}
 	if got := *told; len(got) != 3 || !slices.Equal(got[0], []string{"search_tools"}) || !slices.Contains(got[1], "buy") || len(sold()) != 1 {
 		t.Errorf("told %v, sold %v", got, sold())
 	}

@@ -130,7 +130,8 @@ func TestScenariosThatCannotBeDone(t *testing.T) {
 		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url),
 		"tasks.jsonl": good + `{"id": "sell", "task": "Sell a hat.", "split": "train", "checks": [{"type": "call", "name": "sell", "arguments": {}}]}` + "\n" +
 			`{"id": "cap", "task": "Look at a cap.", "split": "train", "checks": [{"type": "call", "name": "look", "arguments": {"nome": "cap"}}]}` + "\n" +
-			`{"id": "bag", "task": "Sell a bag.", "split": "validation", "gold": [{"name": "sell", "arguments": {}}], "checks": [{"type": "answer", "contains": "sold"}]}` + "\n"})
+			`{"id": "bag", "task": "Sell a bag.", "split": "validation", "gold": [{"name": "sell", "arguments": {}}], "checks": [{"type": "answer", "contains": "sold"}]}` + "\n" +
+			`{"id": "tote", "task": "Sell a tote.", "split": "test", "gold": [{"name": "sell", "arguments": {}}], "checks": [{"type": "answer", "contains": "sold"}]}` + "\n"}) // which train does not run
 	toyModel(t, "base/toy.gguf")
 	run := func(args ...string) (int, string) {
 		var said bytes.Buffer
@@ -144,7 +145,7 @@ func TestScenariosThatCannotBeDone(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
 	}
-	if code, said := run("scenarios", "validate", "tasks.jsonl"); code != 2 || !strings.Contains(said, "3 findings in 4 scenarios") || !strings.Contains(said, "tasks.jsonl:2") {
+	if code, said := run("scenarios", "validate", "tasks.jsonl"); code != 2 || !strings.Contains(said, "4 findings in 5 scenarios") || !strings.Contains(said, "tasks.jsonl:2") {
 		t.Errorf("validate: exit code %d, %s", code, said)
 	}
 	if code, said := run("eval", "--base-model", "base", "--dataset", "tasks.jsonl", "--split", "train"); code != 0 || !strings.Contains(said, "2 scenarios cannot be done on these servers, and will count as failed, the first sell") {
@@ -153,10 +154,13 @@ func TestScenariosThatCannotBeDone(t *testing.T) {
 	if code, said := run("collect", "--gold", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "shown", "--yes"); !strings.Contains(said, "cannot be done on these servers") {
 		t.Errorf("collect: exit code %d, %s", code, said)
 	}
+	if code, said := run(append(slices.Clone(train), "--skip-bad", "--dry-run")...); code != 0 || !strings.Contains(said, "rollouts on 1 scenario in out") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
 	if code, said := run(append(slices.Clone(train), "--skip-bad")...); code != 3 || !strings.Contains(said, "left out: tasks.jsonl: cap: ") { // random weights pass nothing
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if list, err := scenario.LoadKept("out/scenarios.json"); err != nil || len(list) != 1 || list[0].ID != "hat" {
+	if list, err := scenario.LoadKept("out/scenarios.json"); err != nil || len(list) != 2 || list[0].ID != "hat" || list[1].ID != "tote" {
 		t.Errorf("%v, %d scenarios are kept", err, len(list))
 	}
 	write(t, "tasks.jsonl", strings.Replace(good, `"look", "arguments"`, `"lock", "arguments"`, 2))

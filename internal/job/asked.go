@@ -182,8 +182,7 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if err != nil {
 		return err
 	}
-	tasks, err := OfSplit(list, scenario.Train, c.Scenarios.File)
-	if err != nil {
+	if _, err := OfSplit(list, scenario.Train, c.Scenarios.File); err != nil {
 		return err
 	}
 	if c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base); err != nil {
@@ -196,12 +195,7 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	j := &Job{Env: e, Verb: "train", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	j.Kept.Keep(e.Host, c, from)
 	if e.DryRun {
-		if err := j.RehearseTrain(ctx, list, from); err != nil {
-			return err
-		}
-		e.Say("would take %s of %d x %d rollouts on %s in %s", fault.Count(c.GRPO.Steps, "step"), c.GRPO.ScenariosPerStep,
-			c.GRPO.GroupSize, fault.Count(len(tasks), "scenario"), a.Output)
-		return nil
+		return j.RehearseTrain(ctx, list, from)
 	}
 	defer j.Close()
 	return j.Train(ctx, list, from)

@@ -156,6 +156,11 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	todo := samplesOf(list, x.Samples)
 	l.Tools = gate.Wrap(l.Tools, placesOf(todo))
 	l.Select(x.Trained)
+	if x.Policy == nil {
+		if err := l.MakesGold(); err != nil {
+			return nil, err
+		}
+	}
 	if err := l.Runnable(j.Config, list); err != nil {
 		return nil, err
 	}

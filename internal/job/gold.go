@@ -22,6 +22,15 @@ type gold map[string]*scenario.Scenario
 // Gold is a policy that makes the gold calls of scenarios, one a turn, and then says their gold answers.
 func Gold(list []scenario.Scenario) rollout.Policy { return gold(ByID(list)) }
 
+// MakesGold is an error where no gold call can be made: tools that are searched are called behind a search alone, which no gold solution has.
+func (l *Episodes) MakesGold() error {
+	if !l.Selection.Searched() {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "gold calls cannot be made where tools are searched", Where: "mcp.search_share",
+		Why: "a tool is called when a search has found it, and a gold solution has no search", Next: "set mcp.search_share to 0, and mcp.max_tools to how many are shown"}
+}
+
 // HasGold reports whether there is anything to show of a scenario: a call, or an answer that a check names.
 func HasGold(s *scenario.Scenario) bool { return gold(nil).shows(s) }
 

@@ -59,8 +59,13 @@ func (j *Job) RehearseTrain(ctx context.Context, list []scenario.Scenario, from 
 	if err := l.Rehearse(j.Host, j.Config, j.Kept.Adapter, list, true); err != nil {
 		return err
 	}
-	_, _, err = j.demonstrations(l)
-	return err
+	if _, _, err = j.demonstrations(l); err != nil {
+		return err
+	}
+	g := j.Config.GRPO
+	j.Say("would take %s of %d x %d rollouts on %s in %s", fault.Count(g.Steps, "step"), g.ScenariosPerStep, g.GroupSize,
+		fault.Count(len(scenario.OfSplit(list, scenario.Train)), "scenario"), j.Path)
+	return nil
 }
 
 // given are the demonstrations that GRPO learns from, and what the run keeps of all that it was given.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hone/internal/config"
@@ -49,8 +50,15 @@ func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, 
 // sendable are the scenarios of a list but for those whose calls no session on the servers makes (vet.Unsendable), which nobody passes: they are an error,
 // or left out where bad ones are.
 func (l *Episodes) sendable(j *Job, list []scenario.Scenario) (good []scenario.Scenario, err error) {
+	if j.Dir != nil { // they were looked at when the run began
+		return list, nil
+	}
 	var bad []string
 	for i := range list {
+		if list[i].Split != scenario.Train && (list[i].Split != scenario.Validation || j.Config.Eval.Every == 0) {
+			good = append(good, list[i]) // it is not run
+			continue
+		}
 		if found := l.Unsendable(j.Config, &list[i]); len(found) > 0 {
 			bad = append(bad, list[i].ID+": "+strings.Join(found, "; "))
 			continue
@@ -86,7 +94,7 @@ func more(n int) []string {
 
 // Unsendable says which calls of a scenario's checks and gold solution no session makes on the servers.
 func (l *Episodes) Unsendable(c config.Config, s *scenario.Scenario) []string {
-	tools := l.Catalog.Tools()
+	tools := slices.Concat(l.Selection.List, l.Catalog.Tools()) // a search of tools is called, too
 	if c.Rollout.CompleteTask {
 		tools = environment.WithCompleteTask(tools)
 	}

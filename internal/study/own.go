@@ -90,6 +90,9 @@ func drawnTools(list []scenario.Scenario, n int, random *rand.Rand) map[string]b
 // show makes the demonstrations that the start is trained on: the gold calls of training scenarios, made on the live servers, where they pass every
 // check. What is shown is no task of GRPO's; of all others that pass there are solutions.
 func (d experiment) show(ctx context.Context, l *job.Episodes, t *demo.Tasks) error {
+	if err := l.MakesGold(); err != nil {
+		return err
+	}
 	var gold []scenario.Scenario
 	for _, s := range t.Train {
 		if job.HasGold(&s) && len(s.Messages) == 0 { // nothing is to learn from earlier turns

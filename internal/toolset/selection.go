@@ -3,6 +3,7 @@ package toolset
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hone/internal/chat"
@@ -48,7 +49,9 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 	}
 	s := selection.New(all, selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
 	return Selection{Tools: pool, List: all, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
-		return s.Select(one.ID, one.Asks(), needed(one))
+		return s.Select(one.ID, one.Asks(), needed(one, func(name string) bool {
+			return slices.ContainsFunc(all, func(t chat.Tool) bool { return t.Name == name })
+		}))
 	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)%s", len(all), c.MCP.MaxTools, sayTwins(hidden))}
 }
 
@@ -59,23 +62,32 @@ func sayTwins(hidden map[string]string) string {
 	return fmt.Sprintf("; %s do what a tool of another server does, which is shown instead", fault.Count(len(hidden), "tool"))
 }
 
-// needed are the tools that a scenario speaks of: it could not be told, done or checked if they were left out.
-func needed(s scenario.Scenario) []string {
+// needed are the tools that a scenario speaks of: it could not be told, done or checked if they were left out. What earlier messages called, and checks
+// name, may be no tool of the servers: a mistake that was made, a tool that is not to be called, or hone's own complete_task.
+func needed(s scenario.Scenario, known func(name string) bool) []string {
 	var names []string
 	for _, m := range s.Messages {
 		for _, c := range m.ToolCalls {
-			names = append(names, c.Name)
+			if known(c.Name) {
+				names = append(names, c.Name)
+			}
 		}
 	}
 	for _, g := range s.Gold {
 		names = append(names, g.Name)
 	}
 	for _, check := range s.Checks {
-		if check.Name != "" && !check.Asks() {
+		if check.Name != "" && !check.Asks() && known(check.Name) {
 			names = append(names, check.Name)
 		}
 	}
 	return names
+}
+
+// Searched reports whether a tool is called only behind a search that has found it.
+func (s Selection) Searched() bool {
+	_, is := s.Tools.(*selection.Search)
+	return is
 }
 
 // ForScenario is the tools shown for one scenario.

@@ -29,8 +29,8 @@ func manyTools(n int) []chat.Tool {
 
 func TestSelect(t *testing.T) {
 	one := scenario.Scenario{ID: "a", Gold: []scenario.Gold{{Name: "tool3"}},
-		Messages: []chat.Message{{Role: chat.User, Content: "earlier"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "tool9"}}}, {Role: chat.User, Content: "do it to thing7"}},
-		Checks:   []scenario.Check{{Type: scenario.NoCallCheck, Name: "tool5"}}}
+		Messages: []chat.Message{{Role: chat.User, Content: "earlier"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "tool9"}, {Name: "no_such"}}}, {Role: chat.User, Content: "do it to thing7"}},
+		Checks:   []scenario.Check{{Type: scenario.NoCallCheck, Name: "tool5"}, {Type: scenario.NoCallCheck, Name: "gone"}, {Type: scenario.CallCheck, Name: "complete_task"}}}
 	for _, tc := range []struct {
 		name         string
 		tools, most  int
@@ -50,7 +50,7 @@ func TestSelect(t *testing.T) {
 			c.MCP.MaxTools, c.MCP.SearchShare = tc.most, tc.share
 			s := Select(c, noTools{}, manyTools(tc.tools), nil)
 			got, err := s.ForScenario(one)
-			if err != nil || len(got) != tc.shown || (s.List[0].Name == "search_tools") != tc.search || (s.Why != "") != tc.tell {
+			if err != nil || len(got) != tc.shown || (s.List[0].Name == "search_tools") != tc.search || s.Searched() != tc.search || (s.Why != "") != tc.tell {
 				t.Fatalf("%d tools, the first %q, why %q, %v", len(got), s.List[0].Name, s.Why, err)
 			}
 			if tc.tools <= tc.most && (s.Of != nil) {

@@ -88,13 +88,14 @@ func unmetAnswer(c scenario.Check, t *trajectory.Trajectory) string {
 	return fmt.Sprintf("none of %s to the user meets %q", fault.Count(len(t.Said()), "message"), c.Condition())
 }
 
-// NumCalls counts the calls of a tool, or of all where the name is empty, whatever became of them, but for searches of tools.
+// NumCalls counts the calls of a tool, or of all where the name is empty, whatever became of them, but for what is none of the task's: searches of
+// tools, and the call of complete_task that ended the episode.
 func NumCalls(t *trajectory.Trajectory, name string) int {
 	n := 0
 	for _, turn := range t.Turns {
 		for i, call := range turn.Calls {
-			search := i < len(turn.Results) && turn.Results[i].Search
-			if !search && (name == "" || name == call.Name) {
+			own := i < len(turn.Results) && (turn.Results[i].Search || turn.Results[i].Ends)
+			if !own && (name == "" || name == call.Name) {
 				n++
 			}
 		}

@@ -374,6 +374,11 @@ func TestShotgun(t *testing.T) {
 // A search of hone's own is no call of the task: it costs nothing, and no check sees it.
 func TestSearchIsNoCall(t *testing.T) {
 	find := call("search_tools", `{"query":"hash"}`)
+	done := chat.ToolCall{Name: "complete_task", Arguments: `{"answer": "none"}`}
+	ended := &trajectory.Trajectory{Outcome: trajectory.OK, Turns: []trajectory.Turn{{Calls: []chat.ToolCall{done}, Results: []trajectory.ToolResult{{Call: done, Status: trajectory.CallOK, Ends: true}}}}}
+	if n := reward.NumCalls(ended, ""); n != 0 {
+		t.Errorf("the call that ends an episode is one of %d of the task", n)
+	}
 	search := trajectory.Turn{Calls: []chat.ToolCall{find}, Results: []trajectory.ToolResult{{Call: find, Status: trajectory.CallOK, Search: true}}}
 	e := episode{calls: many(1, right), answer: "d8932aac"}
 	got := e.trajectory()

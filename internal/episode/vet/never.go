@@ -3,7 +3,11 @@ package vet
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"reflect"
+	"slices"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
@@ -50,15 +54,16 @@ func apart(a, b scenario.Check) bool {
 	return refusesAll(a, b) || refusesAll(b, a)
 }
 
-// refusesAll reports whether a check takes none of the texts that another one wants as they are.
+// refusesAll reports whether a check takes none of the texts that another one wants as they are, however these are set apart. What an expression or a
+// pattern takes is left open.
 func refusesAll(c, whole scenario.Check) bool {
-	if whole.Equals == nil && whole.AnyOf == nil {
+	if whole.Equals == nil && whole.AnyOf == nil || c.Regex != nil || c.Matches != nil {
 		return false
 	}
 	texts, _ := whole.Examples()
 	for _, text := range texts {
-		for _, said := range []string{text, text + ".", `"` + text + `"`, "`" + text + "`"} { // which count as the text alone
-			if c.Answer(said) {
+		for _, said := range []string{text, strings.Trim(text, "\"'`. "), text + ".", `"` + text + `"`, "'" + text + "'", "`" + text + "`"} { // which count as the text alone
+			if whole.Answer(said) && c.Answer(said) {
 				return false
 			}
 		}
@@ -67,59 +72,87 @@ func refusesAll(c, whole scenario.Check) bool {
 }
 
 // Unsendable says which calls of a scenario's checks and gold solution no session makes: of no tool that there is, or against the schema of their
-// tool, so that they end before a server sees them. A call of a check has what it leaves out from the schema's defaults.
+// tool, so that they end before a server sees them. A gold call is made as it is written. A check is met by any call that is equal once the
+// schema's defaults are filled in, so it is only told where none of these may be made.
 func Unsendable(s *scenario.Scenario, tools []chat.Tool, defaults grade.Defaults) (found []string) {
-	why := func(call chat.ToolCall, exact bool) string {
-		for _, t := range tools {
-			if t.Name != call.Name {
-				continue
-			}
-			if !exact {
+	why := func(name string, written ...string) string {
+		at := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == name })
+		if at < 0 {
+			return fmt.Sprintf("there is no tool %q", name)
+		}
+		first := ""
+		for _, arguments := range written {
+			verdict, reasons := schema.Compile(tools[at].InputSchema).Validate(arguments)
+			if verdict != schema.Invalid {
 				return ""
 			}
-			if verdict, reasons := schema.Compile(t.InputSchema).Validate(withDefaults(call, defaults)); verdict == schema.Invalid {
-				return fmt.Sprintf("the arguments are against the schema of %s: %s", t.Name, reasons[0])
+			if first == "" {
+				first = fmt.Sprintf("the arguments are against the schema of %s: %s", name, reasons[0])
 			}
-			return ""
 		}
-		return fmt.Sprintf("there is no tool %q", call.Name)
+		return first
 	}
 	for i, c := range s.Checks {
 		if c.Type != scenario.CallCheck {
 			continue
 		}
-		if x := why(chat.ToolCall{Name: c.Name, Arguments: string(c.Arguments)}, c.ArgumentsMatch == nil); x != "" {
+		var written []string // of a pattern nobody knows what it leaves open
+		if c.ArgumentsMatch == nil {
+			written = equals(string(c.Arguments), defaultsOf(defaults, c.Name))
+		}
+		if x := why(c.Name, written...); x != "" {
 			found = append(found, fmt.Sprintf("checks[%d] (%s) cannot pass: %s", i, c.Type, x))
 		}
 	}
 	for i, call := range s.GoldCalls() {
-		if x := why(call, true); x != "" {
+		if x := why(call.Name, call.Arguments); x != "" {
 			found = append(found, fmt.Sprintf("gold[%d] cannot be made: %s", i, x))
 		}
 	}
 	return found
 }
 
-// withDefaults are a call's arguments with what the schema of its tool fills in, as calls are compared; as they are where they are no object.
-func withDefaults(call chat.ToolCall, defaults grade.Defaults) string {
+func defaultsOf(defaults grade.Defaults, tool string) map[string]json.RawMessage {
+	if defaults == nil {
+		return nil
+	}
+	return defaults(tool)
+}
+
+// equals are arguments that count as equal to those written: as they are, and with each choice of those that have a default, given or left out, as
+// far as these are few; of many all are given, or none.
+func equals(written string, defaults map[string]json.RawMessage) []string {
+	list := []string{written}
 	var given map[string]json.RawMessage
-	if defaults == nil || json.Unmarshal([]byte(call.Arguments), &given) != nil || given == nil {
-		return call.Arguments
+	if json.Unmarshal([]byte(written), &given) != nil || given == nil || len(defaults) == 0 {
+		return list
 	}
-	filled := defaults(call.Name)
-	if len(filled) == 0 {
-		return call.Arguments
+	var free []string // left out, or as the default is
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		if value, is := given[name]; !is || sameJSON(value, defaults[name]) {
+			free = append(free, name)
+		}
 	}
-	whole := map[string]json.RawMessage{}
-	for name, value := range filled {
-		whole[name] = value
+	const few = 6
+	for choice := range 1 << min(few, len(free)) {
+		whole := maps.Clone(given)
+		for i, name := range free {
+			if bit := min(i, few-1); choice>>bit&1 == 1 {
+				whole[name] = defaults[name]
+			} else {
+				delete(whole, name)
+			}
+		}
+		if text, err := json.Marshal(whole); err == nil {
+			list = append(list, string(text))
+		}
 	}
-	for name, value := range given {
-		whole[name] = value
-	}
-	text, err := json.Marshal(whole)
-	if err != nil {
-		return call.Arguments
-	}
-	return string(text)
+	return list
+}
+
+// sameJSON reports whether two values are equal as grade has it.
+func sameJSON(a, b json.RawMessage) bool {
+	x, err := grade.Decode(string(a))
+	y, failed := grade.Decode(string(b))
+	return err == nil && failed == nil && reflect.DeepEqual(x, y)
 }

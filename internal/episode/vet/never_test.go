@@ -36,6 +36,12 @@ func TestContradictions(t *testing.T) {
 		`{"type": "answer", "number": 6}, {"type": "answer", "contains": "seven"}`:                             "",
 		`{"type": "answer", "equals": "six"}, {"type": "answer", "contains": "seven"}`:                         "cannot both pass",
 		`{"type": "answer", "contains": "."}, {"type": "answer", "equals": "six"}`:                             "", // "six." is six
+		`{"type": "answer", "equals": "six"}, {"type": "answer", "equals": "six."}`:                            "",
+		`{"type": "answer", "equals": "six."}, {"type": "answer", "any_of": ["seven", "six"]}`:                 "",
+		`{"type": "answer", "equals": "six"}, {"type": "answer", "contains": "'"}`:                             "",
+		`{"type": "answer", "equals": "Paris."}, {"type": "answer", "regex": "^Paris$"}`:                       "", // Paris is both
+		`{"type": "answer", "equals": "six"}, {"type": "answer", "equals": "seven"}`:                           "cannot both pass",
+		`{"type": "answer", "contains": "seven"}, {"type": "answer", "equals": "six"}`:                         "cannot both pass",
 		`{"type": "answer", "any_of": ["six", "seven"]}, {"type": "answer", "contains": "seven"}`:              "",
 	} {
 		found := strings.Join(vet.Alone(scenarioOf(t, checks, "")), "; ")
@@ -48,17 +54,24 @@ func TestContradictions(t *testing.T) {
 // A call that hone never sends is found before a run: of no tool, or against its schema once what the schema fills in is there.
 func TestUnsendable(t *testing.T) {
 	tools := []chat.Tool{{Name: "add", InputSchema: json.RawMessage(`{"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number", "default": 3}}, "required": ["a", "b"], "additionalProperties": false}`)},
+		{Name: "paint", InputSchema: json.RawMessage(`{"type": "object", "properties": {"name": {"type": "string"}, "colour": {"type": "string", "default": null}}, "required": ["name"]}`)},
 		{Name: "odd", InputSchema: json.RawMessage(`{"$ref": "https://example.com/elsewhere"}`)}}
 	defaults := func(tool string) map[string]json.RawMessage {
 		if tool != "add" {
-			return nil
+			return map[string]map[string]json.RawMessage{"paint": {"colour": json.RawMessage("null")}}[tool]
 		}
 		return map[string]json.RawMessage{"b": json.RawMessage("3")}
 	}
 	call := func(rest string) string { return `{"type": "call", ` + rest + `}` }
 	for _, tc := range []struct{ checks, gold, want string }{
 		{call(`"name": "add", "arguments": {"a": 2, "b": 3}`), `{"name": "add", "arguments": {"a": 2, "b": 3}}`, ""},
-		{call(`"name": "add", "arguments": {"a": 2}`), `{"name": "add", "arguments": {"a": 2}}`, ""},
+		{call(`"name": "add", "arguments": {"a": 2}`), `{"name": "add", "arguments": {"a": 2}}`, "gold[0] cannot be made: the arguments are against the schema of add: missing property 'b'"}, // it is sent as it is
+		{call(`"name": "add", "arguments": {"a": 2}`), ``, ""},
+		{call(`"name": "add", "arguments": {"a": 2, "b": 4}`), ``, ""},
+		{call(`"name": "add", "arguments": {"a": 2, "b": "4"}`), ``, "/b: "},
+		{call(`"name": "paint", "arguments": {"name": "hat"}`), `{"name": "paint", "arguments": {"name": "hat"}}`, ""},
+		{call(`"name": "paint", "arguments": {"name": "hat", "colour": null}`), ``, ""}, // a call without it is equal
+		{call(`"name": "paint", "arguments": {"colour": null}`), ``, "missing property 'name'"},
 		{call(`"name": "adds", "arguments": {}`), ``, `checks[0] (call) cannot pass: there is no tool "adds"`},
 		{call(`"name": "adds", "arguments_match": {"a": {"type": "number"}}`), ``, `there is no tool "adds"`},
 		{call(`"name": "add", "arguments_match": {"c": {"type": "number"}}`), ``, ""}, // nobody knows what a pattern leaves open
