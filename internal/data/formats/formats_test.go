@@ -214,6 +214,21 @@ func TestTrajectory(t *testing.T) {
 	}
 }
 
+// A malformed message that was fed back, behind which the episode went on, is context: nobody is to learn it.
+func TestMalformedMessagesAreNotLearnt(t *testing.T) {
+	text, err := json.Marshal(trajectory.Trajectory{ID: "a", ScenarioID: "s", Split: "train", Outcome: trajectory.OK, Opening: 2,
+		Messages: []chat.Message{{Role: chat.User, Content: "p"}, {Role: chat.Assistant, Content: "given"}, {Role: chat.Assistant, Content: "<tool_call>{"}, {Role: chat.User, Content: "that is no call"}, {Role: chat.Assistant, Content: "done"}},
+		Turns:    []trajectory.Turn{{Content: "<tool_call>{", ParseError: "no JSON", Feedback: "that is no call"}, {Content: "done"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := load(t, "t.jsonl", string(text), Options{})
+	if err != nil || len(rows) != 1 || rows[0].Learnt(2) || !rows[0].Learnt(4) {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	again(t, "malformed", rows[0])
+}
+
 // How a call went is read as a run writes it: curation tells by it which calls failed.
 func TestResultsAsRunsWriteThem(t *testing.T) {
 	call := chat.ToolCall{ID: "call_7", Name: "f", Arguments: `{}`}

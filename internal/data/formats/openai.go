@@ -62,8 +62,9 @@ func (o *own) take(row *dataset.Row) error {
 	}
 	row.ScenarioID, row.Scenario, row.TraceID = text(o.ScenarioID), text(o.Scenario), text(o.TraceID)
 	var turns []struct {
-		Results []dataset.Result  `json:"results"`
-		Usage   *trajectory.Usage `json:"usage"`
+		Results    []dataset.Result  `json:"results"`
+		Usage      *trajectory.Usage `json:"usage"`
+		ParseError string            `json:"parse_error"`
 	}
 	if o.Turns.Kind() == '[' && row.Outcome != "" {
 		if err := decode(o.Turns, &turns); err != nil {
@@ -74,6 +75,17 @@ func (o *own) take(row *dataset.Row) error {
 		row.Results = append(row.Results, turn.Results...)
 		if turn.Usage != nil {
 			row.AddUsage(*turn.Usage)
+		}
+	}
+	var said []*chat.Message // a message a turn
+	for i := row.Opening; i < len(row.Messages); i++ {
+		if row.Messages[i].Role == chat.Assistant {
+			said = append(said, &row.Messages[i])
+		}
+	}
+	for i, turn := range turns {
+		if turn.ParseError != "" && len(said) == len(turns) { // it was told so and went on: context, and nothing to learn
+			said[i].NoLoss = true
 		}
 	}
 	return nil
