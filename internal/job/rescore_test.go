@@ -12,6 +12,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/recipe"
 	"hone/internal/run"
 )
 
@@ -62,5 +63,27 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 		if refused := c.Rewards.Rules != (config.RewardRules{}); ok != refused || ok && (f.What != "rewards.rules cannot be scored again" || !strings.Contains(f.Why, CatalogFile)) || !ok && err != nil {
 			t.Errorf("without a catalog, %+v: %v", c.Rewards.Rules, err)
 		}
+	}
+}
+
+// Of episodes that had a score the first that has none now is named; what the run itself could not score is not counted.
+func TestNotScored(t *testing.T) {
+	lost := trajectory.Score{Outcome: trajectory.JudgeError, Error: "no judge"}
+	group := func(was, now []trajectory.Score) recipe.Rescored {
+		g := recipe.Rescored{Stage: "grpo", Was: was, Now: now}
+		for i := range was {
+			g.Group.Trajectories = append(g.Group.Trajectories, &trajectory.Trajectory{ID: fmt.Sprint("e", i)})
+		}
+		return g
+	}
+	one := trajectory.Score{Reward: 1}
+	if err := notScored([]recipe.Rescored{group([]trajectory.Score{lost, one}, []trajectory.Score{lost, one})}, "out"); err != nil {
+		t.Error(err)
+	}
+	again := lost
+	again.Error = "later"
+	f, ok := errors.AsType[*fault.Error](notScored([]recipe.Rescored{group([]trajectory.Score{lost, one, one, one}, []trajectory.Score{lost, one, lost, again})}, "out"))
+	if !ok || f.Code != fault.CodeFailures || !strings.Contains(f.What, "2 of 3 episodes") || !strings.Contains(f.Why, "grpo/e2: no judge") {
+		t.Errorf("%v", f)
 	}
 }

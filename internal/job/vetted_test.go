@@ -2,18 +2,25 @@ package job
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/run"
 	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 // A row that cannot be read, and checks that can never pass or never fail, are told by file and line before a run begins; --skip-bad leaves these rows out
@@ -171,5 +178,48 @@ func TestVettedWhereOthersScore(t *testing.T) {
 			!x.kept && fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%s: %d, %v, said %q", name, len(list), err, said.String())
 		}
+	}
+}
+
+// What hone would never send is refused before training, or left out; what the schema fills in, a search of tools and complete_task are no reason.
+func TestSendable(t *testing.T) {
+	tool := mcp.Tool{Name: "add", ModelName: "add", InputSchema: json.RawMessage(`{"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number", "default": 3}}, "required": ["a", "b"]}`)}
+	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "s", Tools: []mcp.Tool{tool}}}}
+	l := &Episodes{Set: &toolset.Set{Catalog: catalog, Selection: toolset.Selection{List: []chat.Tool{{Name: "search_tools"}}}}, Scorer: reward.Scorer{Defaults: catalog.Defaults()}}
+	row := func(id, split, name, arguments string) scenario.Scenario {
+		return scenario.Scenario{ID: id, Split: split, Checks: []scenario.Check{{Type: scenario.CallCheck, Name: name, Arguments: json.RawMessage(arguments)}}}
+	}
+	c := config.Default()
+	c.Rollout.CompleteTask = true
+	fine := []scenario.Scenario{row("filled", scenario.Train, "add", `{"a": 1}`), row("ends", scenario.Train, "complete_task", `{"answer": "x"}`), row("searches", scenario.Train, "search_tools", `{}`),
+		row("rests", scenario.Test, "gone", `{}`)} // which is not run
+	bad := []scenario.Scenario{row("wrong", scenario.Train, "add", `{"a": "1"}`), row("held", scenario.Validation, "gone", `{}`)}
+	for range 20 {
+		bad = append(bad, row("more", scenario.Train, "gone", `{}`))
+	}
+	var said bytes.Buffer
+	j := &Job{Env: Env{Host: &host.Host{Talk: screen.New(&said)}}, Config: c}
+	if good, err := l.sendable(j, fine); err != nil || len(good) != len(fine) {
+		t.Errorf("%v, %d of %d are kept", err, len(good), len(fine))
+	}
+	all := slices.Concat(fine, bad)
+	f, _ := errors.AsType[*fault.Error](func() error { _, err := l.sendable(j, all); return err }())
+	if f == nil || f.Code != fault.CodeUsage || !strings.Contains(f.What, "22 scenarios") || strings.Count(f.Why, "more: ") != 8 || !strings.HasSuffix(f.Why, "and 12 more") || !strings.Contains(f.Next, "--skip-bad") {
+		t.Errorf("%v", f)
+	}
+	j.Config.Eval.Every = 0 // then nothing of validation is run
+	if _, err := l.sendable(j, append(slices.Clone(fine), bad[1])); err != nil {
+		t.Error(err)
+	}
+	j.Config.Eval.Every, j.SkipBad = 1, true
+	if good, err := l.sendable(j, all); err != nil || len(good) != len(fine) || strings.Count(said.String(), "left out: ") != len(bad) {
+		t.Errorf("%v, %d of %d are kept, said %q", err, len(good), len(all), said.String())
+	}
+	if _, err := l.sendable(j, slices.Concat(fine[3:], bad)); fault.CodeOf(err) != fault.CodeUsage || strings.Contains(err.Error(), "--skip-bad") { // nothing is left to train on
+		t.Errorf("%v", err)
+	}
+	j.Dir = &run.Dir{} // a run that goes on
+	if good, err := l.sendable(j, bad); err != nil || len(good) != len(bad) {
+		t.Errorf("%v, %d of %d are kept", err, len(good), len(bad))
 	}
 }

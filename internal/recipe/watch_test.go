@@ -91,6 +91,17 @@ func TestMaskedEpisodesStopTheRun(t *testing.T) {
 	}
 }
 
+// Of episodes that are lost the first of each outcome is named.
+func TestTheFirstLostEpisodeIsNamed(t *testing.T) {
+	var said []string
+	w := watch{notice: func(text string) { said = append(said, text) }, said: map[string]bool{}}
+	w.lost(3, []trajectory.Group{{Trajectories: []*trajectory.Trajectory{{ID: "fine", Outcome: trajectory.OK}, {ID: "x", Outcome: trajectory.JudgeError, Error: "why"}}},
+		{Trajectories: []*trajectory.Trajectory{{ID: "y", Outcome: trajectory.JudgeError, Error: "else"}, {ID: "z", Outcome: trajectory.EnvironmentError, Error: "gone"}}}})
+	if len(said) != 2 || !strings.HasPrefix(said[0], "1 episode of step 3") || !strings.Contains(said[0], "the first z: gone") || !strings.HasPrefix(said[1], "2 episodes of step 3") || !strings.Contains(said[1], "the first x: why") {
+		t.Errorf("%q", said)
+	}
+}
+
 // A step in which most episodes are cut says, once, what to raise: what cut most of them.
 func TestCutEpisodesSayWhatToRaise(t *testing.T) {
 	for reason, key := range raise {
