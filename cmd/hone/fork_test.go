@@ -57,6 +57,9 @@ func TestForkACheckpoint(t *testing.T) {
 		t.Error("the first run changed")
 	}
 
+	if err := os.Remove("second/report.html"); err != nil { // as if it had been killed before its end
+		t.Fatal(err)
+	}
 	weights := []byte(contents(t, fork+"/adapter/adapter_model.safetensors"))
 	weights[len(weights)-1] ^= 1
 	if err := os.WriteFile(fork+"/adapter/adapter_model.safetensors", weights, 0o600); err != nil {
