@@ -80,9 +80,12 @@ func Unsendable(s *scenario.Scenario, tools []chat.Tool, defaults grade.Defaults
 		if at < 0 {
 			return fmt.Sprintf("there is no tool %q", name)
 		}
-		first := ""
+		if len(written) == 0 {
+			return ""
+		}
+		input, first := schema.Compile(tools[at].InputSchema), ""
 		for _, arguments := range written {
-			verdict, reasons := schema.Compile(tools[at].InputSchema).Validate(arguments)
+			verdict, reasons := input.Validate(arguments)
 			if verdict != schema.Invalid {
 				return ""
 			}
