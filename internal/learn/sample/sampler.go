@@ -253,17 +253,26 @@ func (s *Sampler) check(r policy.Request) error {
 	return &fault.Error{Code: fault.CodeUsage, What: "cannot sample", Where: "request", Why: why, Next: next}
 }
 
-// Sample implements policy.Sampler. A request that asks for what cannot be is a *fault.Error.
-func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
+// job checks a request, compiles what it needs, and returns it as it is enqueued.
+func (s *Sampler) job(ctx context.Context, r policy.Request) (*job, error) {
 	if err := s.check(r); err != nil {
-		return policy.Completion{}, err
+		return nil, err
 	}
 	if err := s.ready(&r); err != nil {
-		return policy.Completion{}, err
+		return nil, err
 	}
 	j := &job{ctx: ctx, request: r, done: make(chan struct{})}
 	if len(r.Stop) > 0 {
 		j.stops = newStops(s.newDecoder(), r.Stop)
+	}
+	return j, nil
+}
+
+// Sample implements policy.Sampler. A request that asks for what cannot be is a *fault.Error.
+func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
+	j, err := s.job(ctx, r)
+	if err != nil {
+		return policy.Completion{}, err
 	}
 	select {
 	case s.submit <- j:

@@ -339,7 +339,7 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 	before := s.ahead
 	s.control <- func() { s.ahead = stepsAhead } // as on a GPU, which is set off before what it drew is seen
 	defer func() { s.control <- func() { s.ahead = before } }()
-	want, got := samples(t, one, requests), samples(t, s, requests)
+	want, got := together(t, one, requests), together(t, s, requests) // in order: a slot keeps of its last text what the next begins with
 	reasons := map[policy.FinishReason]int{}
 	for i := range got {
 		reasons[got[i].FinishReason]++
@@ -359,9 +359,11 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 		}
 		requests = append(requests, r)
 	}
-	want, got = samples(t, one, requests), samples(t, s, requests)
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("beside full caches: %+v in several steps at once, %+v in single ones", got, want)
+	want, got = together(t, one, requests), together(t, s, requests)
+	for i := range got {
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("beside full caches, request %d: %+v in several steps at once, %+v in single ones", i, got[i], want[i])
+		}
 	}
 	if got[0].FinishReason != policy.FinishLength || len(got[0].IDs) >= 20 || len(got[1].IDs) != 40 {
 		t.Errorf("no cache was full while the next slot went on: %+v", got[:2])
@@ -372,10 +374,15 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 func together(t *testing.T, s *Sampler, requests []policy.Request) (all []policy.Completion) {
 	t.Helper()
 	jobs := make([]*job, len(requests))
+	for i, r := range requests {
+		var err error
+		if jobs[i], err = s.job(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.control <- func() {
-		for i, r := range requests {
-			jobs[i] = &job{ctx: context.Background(), request: r, done: make(chan struct{})}
-			s.enqueue(jobs[i])
+		for _, j := range jobs {
+			s.enqueue(j)
 		}
 	}
 	_ = s.Stats() // what is sent to the sampler later is done later
@@ -387,23 +394,6 @@ func together(t *testing.T, s *Sampler, requests []policy.Request) (all []policy
 		all = append(all, j.completion)
 	}
 	return all
-}
-
-// samples asks for all at one time.
-func samples(t *testing.T, s *Sampler, requests []policy.Request) []policy.Completion {
-	t.Helper()
-	got := make([]policy.Completion, len(requests))
-	var wg sync.WaitGroup
-	for i, r := range requests {
-		wg.Go(func() {
-			var err error
-			if got[i], err = s.Sample(context.Background(), r); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	return got
 }
 
 // A request gives the same bits alone, in a crowd, and after its slot's cache held an earlier turn of it.
