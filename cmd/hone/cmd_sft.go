@@ -14,7 +14,7 @@ func newSFT(a *app) *cobra.Command {
 		Short: "Train an adapter on conversations: those of hone collect, or your own",
 		Long: "sft learns to say what the assistant says in each conversation of a JSON-lines file: {\"messages\": [...], \"tools\": [...]}\n" +
 			"in OpenAI's form, the trajectories.jsonl of a run, or any file or folder that hone data reads. Trajectories that failed\n" +
-			"are left out. Rows without tools take those of --catalog.",
+			"are left out. Rows without tools take those of --catalog: of more than mcp.max_tools, those that an episode of theirs shows.",
 		Example: "  hone sft --data traces/trajectories.jsonl --base-model SmolLM2-135M-Instruct --output-dir out\n" +
 			"  hone sft --data conversations.jsonl --catalog catalog.json --adapter out/final --output-dir out2",
 		Args: arguments(0, 0, ""),

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/data/formats"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -139,7 +140,7 @@ func TestCollectGold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := d.Demonstrations(toyApp(io.Discard, nil).Host)
+	rows, err := d.Demonstrations(toyApp(io.Discard, nil).Host, config.Default())
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}

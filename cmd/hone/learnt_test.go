@@ -72,7 +72,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	rows, err := d.Demonstrations(toyApp(&said, nil).Host)
+	rows, err := d.Demonstrations(toyApp(&said, nil).Host, config.Default())
 	if err != nil || len(rows) != 1 || rows[0].Split != "train" {
 		t.Errorf("learnt from %+v, %v", rows, err)
 	}
@@ -82,7 +82,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 	if d, err = job.ReadConversations("out-test/trajectories.jsonl", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = d.Demonstrations(toyApp(&said, nil).Host); err == nil || !strings.Contains(err.Error(), "all were left out") {
+	if _, err = d.Demonstrations(toyApp(&said, nil).Host, config.Default()); err == nil || !strings.Contains(err.Error(), "all were left out") {
 		t.Errorf("test rows alone: %v", err)
 	}
 }

@@ -3,15 +3,18 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
@@ -69,7 +72,7 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := d.Demonstrations(toyApp(&bytes.Buffer{}, nil).Host)
+		rows, err := d.Demonstrations(toyApp(&bytes.Buffer{}, nil).Host, config.Default())
 		if err != nil || len(rows) != 1 {
 			t.Fatalf("%d rows, %v", len(rows), err)
 		}
@@ -100,6 +103,70 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 	}
 }
 
+// Rows that name no tools show those of an episode, not the whole catalog.
+func TestRowsWithoutToolsShowAnEpisodes(t *testing.T) {
+	url, _ := shop(t)
+	row := `{"id": "hat", "messages": [{"role": "user", "content": "Buy a hat."}, {"role": "assistant", "content": "", "tool_calls": [{"id": "a", "type": "function",
+		"function": {"name": "buy", "arguments": "{\"name\":\"hat\"}"}}]}, {"role": "tool", "tool_call_id": "a", "content": "sold"}, {"role": "assistant", "content": "Sold."}]}`
+	for setting, want := range map[string]struct{ tools, says string }{
+		"max_tools: 1":       {"buy", "rows that name no tools (1) show those of an episode: of 2 tools, each episode is shown 1"},
+		"max_tools: 2":       {"buy look", ""},
+		"search_share: 0.01": {"buy look", "warning: rows that name no tools (1) show all of the catalog"},
+	} {
+		workFolder(t, map[string]string{"hone.yaml": "mcp: {" + setting + "}\nengine: {backend: go}\n", "rows.jsonl": strings.ReplaceAll(row, "\n\t\t", "") + "\n"})
+		if code, _, said := hone(t, "", "discover", "--mcp", url, "--out", "catalog.json"); code != 0 {
+			t.Fatalf("exit code %d, %s", code, said)
+		}
+		toyModel(t, "toy.gguf")
+		code, _, said := hone(t, "", "sft", "--dry-run", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "trained")
+		if code != 0 || !strings.Contains(said, want.says) || want.says == "" && strings.Contains(said, "name no tools") {
+			t.Errorf("%s: exit code %d, %s", setting, code, said)
+		}
+		d, err := job.ReadConversations("rows.jsonl", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.Load("hone.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Model.Context = 2048 // which sft takes for that model
+		rows, err := d.Demonstrations(toyApp(io.Discard, nil).Host, c)
+		if err != nil || len(rows) != 1 {
+			t.Fatalf("%s: %d rows, %v", setting, len(rows), err)
+		}
+		got := namesOf(rows[0].Tools)
+		if slices.Sort(got); strings.Join(got, " ") != want.tools {
+			t.Errorf("%s: %v, want %s", setting, got, want.tools)
+		}
+	}
+}
+
+// A collection that goes on shows what it showed when it was begun.
+func TestCollectGoesOnWithItsTools(t *testing.T) {
+	url, _ := shop(t)
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
+	workFolder(t, map[string]string{"tasks.jsonl": hatTask})
+	for samples, most := range []string{"1", "2"} {
+		if err := os.WriteFile("hone.yaml", []byte("mcp: {max_tools: "+most+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--output-dir", "out", "--yes",
+			"--samples", strconv.Itoa(samples+1)); code != 0 {
+			t.Fatalf("exit code %d, %s", code, said)
+		}
+	}
+	got := trajectoriesOf(t, "out")
+	if len(got) != 2 {
+		t.Fatalf("%d episodes", len(got))
+	}
+	for _, x := range got {
+		if x.Shown == nil || x.Shown.All || !slices.Equal(x.Shown.Names, []string{"buy"}) {
+			t.Errorf("%s was shown %+v", x.ID, x.Shown)
+		}
+	}
+}
+
 // A row with gold calls passes and earns all there is by way of a search, and sft takes what collect wrote.
 func TestSearchedEpisode(t *testing.T) {
 	url, sold := shop(t)
@@ -123,7 +190,7 @@ func TestSearchedEpisode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := d.Demonstrations(toyApp(&bytes.Buffer{}, nil).Host)
+	rows, err := d.Demonstrations(toyApp(&bytes.Buffer{}, nil).Host, config.Default())
 	if err != nil || len(rows) != 1 || !slices.Equal(namesOf(rows[0].Tools), []string{"search_tools"}) {
 		t.Fatalf("%+v, %v", rows, err)
 	}

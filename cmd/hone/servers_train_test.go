@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
 )
@@ -106,7 +107,7 @@ func TestFilesystemServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := d.Demonstrations(a.Host); err != nil || len(rows) != 2 || len(rows[0].Tools) != 14 {
+	if rows, err := d.Demonstrations(a.Host, config.Default()); err != nil || len(rows) != 2 || len(rows[0].Tools) != 14 {
 		t.Errorf("%d demonstrations, %v, %s", len(rows), err, stderr)
 	}
 	verb(0, "collect", "--endpoint", "http://127.0.0.1:1/v1", "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces", "--yes") // nothing is left to ask
@@ -173,10 +174,10 @@ func TestScenariosThatCannotBeDone(t *testing.T) {
 // says that they were learnt from.
 func TestTrainOnDemonstrations(t *testing.T) {
 	url, _ := shop(t)
-	settings := strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1) + "engine: {backend: go}\ngrpo: {steps: 2, scenarios_per_step: 1, group_size: 2, checkpoint_every: 1, demonstrations: {rows: 2}}\n"
+	settings := strings.NewReplacer("model: {", "model: {base: base, ", "mcp: {", "mcp: {max_tools: 1, ").Replace(ownConfig) + "engine: {backend: go}\ngrpo: {steps: 2, scenarios_per_step: 1, group_size: 2, checkpoint_every: 1, demonstrations: {rows: 2}}\n"
 	workFolder(t, map[string]string{"hone.yaml": settings, "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url),
 		"tasks.jsonl": `{"id": "hat", "task": "Look at a hat.", "split": "train", "checks": [{"type": "call", "name": "look", "arguments": {"name": "hat"}}]}` + "\n",
-		"gold.jsonl": `{"id": "cap", "task": "Buy a cap.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "cap"}}], "gold_answer": "sold", "checks": [{"type": "answer", "contains": "sold"}]}` + "\n"})
+		"gold.jsonl":  `{"id": "cap", "task": "Buy a cap.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "cap"}}], "gold_answer": "sold", "checks": [{"type": "answer", "contains": "sold"}]}` + "\n"})
 	toyModel(t, "base/toy.gguf")
 	run := func(ctx context.Context, said io.Writer, args ...string) int {
 		return toyApp(said, nil).main(ctx, append(args, "--mcp-config", "mcp.json"))
@@ -197,6 +198,14 @@ func TestTrainOnDemonstrations(t *testing.T) {
 			t.Fatalf("%v: %s", args, &said)
 		}
 	}
+	// Rows that name no tools are shown the servers', as an episode would be.
+	write(t, "bare.jsonl", `{"id": "cap", "messages": [{"role": "user", "content": "Buy a cap."}, {"role": "assistant", "content": "", "tool_calls": [{"id": "a", "type": "function", `+
+		`"function": {"name": "buy", "arguments": "{\"name\":\"cap\"}"}}]}, {"role": "tool", "tool_call_id": "a", "content": "sold"}, {"role": "assistant", "content": "sold"}]}`+"\n")
+	write(t, "hone.yaml", strings.Replace(settings, "{rows: 2}", "{rows: 2, file: bare.jsonl}", 1))
+	if said.Reset(); run(t.Context(), &said, append(slices.Clone(train), "bare")...) != 0 || contents(t, "bare/final/adapter_model.safetensors") != contents(t, "whole/final/adapter_model.safetensors") {
+		t.Errorf("rows without tools teach something else than those of a collection: %s", &said)
+	}
+	write(t, "hone.yaml", strings.Replace(settings, "{rows: 2}", "{rows: 2, file: shown/trajectories.jsonl}", 1))
 	ctx, stop := context.WithCancel(t.Context())
 	broken := &once{line: " 1/2", do: stop}
 	if code := run(ctx, broken, append(slices.Clone(train), "broken")...); code != 7 {

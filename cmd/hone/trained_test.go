@@ -133,7 +133,7 @@ func trainedPrompt(t *testing.T) []int32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := d.Demonstrations(a.Host)
+	rows, err := d.Demonstrations(a.Host, config.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

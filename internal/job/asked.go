@@ -255,7 +255,7 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 	if c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base); err != nil {
 		return err
 	}
-	rows, err := d.Demonstrations(e.Host)
+	rows, err := d.Demonstrations(e.Host, c)
 	if err == nil {
 		err = toolset.RefuseFindings(e.Host, c.MCP, d.LintTools(rows), a.AllowFindings)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -179,7 +180,7 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 		p = gold(ByID(list))
 		j.sayTooLong(list)
 	}
-	ended, err := j.collect(ctx, l, p, todo, x.AtOnce)
+	ended, err := j.collect(ctx, l, x, p, todo)
 	j.sayPaid(x)
 	l.SayUsers(j.Host)
 	if err != nil {
@@ -287,11 +288,11 @@ func placesOf(list []sampled) func(episode string) approval.Place {
 }
 
 // collect runs the episodes that have not been, so many at once, and tallies all of them.
-func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list []sampled, atOnce int) (Tally, error) {
+func (j *Job) collect(ctx context.Context, l *Episodes, x Collection, p rollout.Policy, list []sampled) (Tally, error) {
 	dir, c := j.Dir, j.Config // c as the run was begun with
 	log, report := Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
 	defer j.Working("at work on collect")()
-	if err := j.asBegun(l); err != nil {
+	if err := j.asBegun(l, x.Trained); err != nil {
 		return Tally{}, err
 	}
 	runner := l.Runner(p, c.Rollout.Temperature)
@@ -326,7 +327,7 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 		}
 		return nil
 	}
-	if err := eachAtOnce(ctx, left, atOnce, func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error) {
+	if err := eachAtOnce(ctx, left, x.AtOnce, func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error) {
 		return runner.Episode(ctx, *s.Scenario, s.sample, 0, slot)
 	}, keep); err != nil {
 		return ended, err
@@ -337,9 +338,14 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 	return ended, log.Finish("collect")
 }
 
-// asBegun has episodes take place as the run was begun with.
-func (j *Job) asBegun(l *Episodes) (err error) {
+// asBegun has episodes take place as the run was begun with, and shows them the tools that one trained as trained is would have been shown then.
+func (j *Job) asBegun(l *Episodes, trained config.Config) (err error) {
 	c := j.Config
+	then := trained
+	then.MCP.MaxTools, then.MCP.Distractors, then.MCP.SearchShare, then.Seed = c.MCP.MaxTools, c.MCP.Distractors, c.MCP.SearchShare, c.Seed
+	if !reflect.DeepEqual(then, trained) {
+		l.Select(then)
+	}
 	if l.Scorer, err = ScorerOf(j.Host, c.Rewards, l.Catalog); err != nil {
 		return err
 	}

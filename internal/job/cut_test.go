@@ -89,7 +89,7 @@ func TestRowsLeftOutAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, said := heard(t)
-	rows, err := d.Demonstrations(h)
+	rows, err := d.Demonstrations(h, config.Default())
 	want := fmt.Sprintf("left out 5 rows: outcome limit (cut by rollout.max_turns or another limit; hone collect names the key to raise): %s:3, %[1]s:4, %[1]s:5 and 2 more\n"+
 		"left out %[1]s:1: outcome policy_error\n", path)
 	if err != nil || len(rows) != 1 || said.String() != want {

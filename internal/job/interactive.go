@@ -40,7 +40,7 @@ func (j *Job) interactive(ctx context.Context, x Collection, split, how string, 
 	if err := j.BeginOrGoOn(l.Set); err != nil {
 		return err
 	}
-	if err := j.asBegun(l); err != nil {
+	if err := j.asBegun(l, x.Trained); err != nil {
 		return err
 	}
 	t := &talks{Job: j, l: l, user: person.NewUser(j.Host), split: split, log: Journal{Dir: j.Dir, Say: j.Say, Episodes: l}}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func ResumeSFT(ctx context.Context, e Env, path string, b Begun, _ toolset.Sourc
 	if err != nil {
 		return err
 	}
-	rows, err := d.Demonstrations(j.Host)
+	rows, err := d.Demonstrations(j.Host, j.Config)
 	if err == nil {
 		err = toolset.RefuseFindings(j.Host, j.Config.MCP, d.LintTools(rows), j.Kept.AllowFindings)
 	}
@@ -63,7 +64,8 @@ type Conversations struct {
 	path    string
 	rows    []dataset.Row
 	report  formats.Report
-	catalog *mcp.Catalog // nil where there is none
+	catalog *mcp.Catalog       // nil where there is none
+	chosen  *toolset.Selection // of the catalog's tools, for rows that name none; nil: all of them
 }
 
 // ReadConversations reads a data file or a folder of them, in any form that package formats knows, and the catalog that is named, or
@@ -76,6 +78,28 @@ func ReadConversations(path, catalog string) (Conversations, error) {
 	}
 	d.catalog, err = catalogBeside(path, catalog)
 	return d, err
+}
+
+// choose has rows that name no tools show those of the catalog that an episode of theirs would (mcp.max_tools). Tools that episodes search for
+// stay shown, since such rows call them without a search; that is told.
+func (d *Conversations) choose(h *host.Host, c config.Config) {
+	unnamed := 0
+	for _, r := range d.rows {
+		if len(r.Tools) == 0 && r.Shown == nil {
+			unnamed++
+		}
+	}
+	if d.catalog == nil || unnamed == 0 {
+		return
+	}
+	s := toolset.Select(c, nil, d.catalog.Tools(), nil)
+	switch {
+	case s.Searched():
+		h.Say("warning: rows that name no tools (%d) show all of the catalog, which an episode searches (mcp.search_share); rows of hone collect search too", unnamed)
+	case s.Of != nil:
+		h.Say("rows that name no tools (%d) show those of an episode: %s", unnamed, s.Why)
+		d.chosen = &s
+	}
 }
 
 // catalogBeside reads the catalog that is named, or lies beside a file or in a folder; nil where neither is.
@@ -129,9 +153,10 @@ func (d Conversations) LintTools(rows []dataset.Row) []lint.Tool {
 	return out
 }
 
-// Demonstrations are the rows to learn from, each with its tools. A row that calls what it does not list is an error:
+// Demonstrations are the rows to learn from, each with the tools that it names or that c chooses for it. A row that calls what it does not list is an error:
 // the model would learn to invent tools.
-func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
+func (d *Conversations) Demonstrations(h *host.Host, c config.Config) ([]dataset.Row, error) {
+	d.choose(h, c)
 	var rows []dataset.Row
 	held := map[string]int{}         // rows by split
 	leftOut := map[string][]string{} // places by why
@@ -202,6 +227,12 @@ func (d Conversations) shown(r dataset.Row) (dataset.Row, error) {
 		if callable = r.Tools; len(r.Shown.Own) > 0 { // by which it found others
 			callable = slices.Concat(r.Shown.Own, tools)
 		}
+	case d.chosen != nil:
+		var err error
+		if r.Tools, err = d.chosen.ForDemonstration(cmp.Or(r.ScenarioID, r.ID), r.Messages); err != nil {
+			return r, err
+		}
+		callable = tools
 	default:
 		r.Tools, callable = tools, tools
 	}

@@ -98,13 +98,16 @@ func (j *Job) demonstrations(l *Episodes) (rows []batch.Sequence, kept []run.Inp
 			Next: "name the conversations that hone sft had, such as shown/trajectories.jsonl, or set grpo.demonstrations.rows to 0"}
 	}
 	d, err := ReadConversations(path, "")
+	if d.catalog == nil {
+		d.catalog = l.Catalog
+	}
 	if err == nil {
 		err = unread(j.Host, &d.report, false)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := d.Demonstrations(j.Host)
+	list, err := d.Demonstrations(j.Host, j.Config)
 	if err == nil {
 		err = toolset.RefuseFindings(j.Host, j.Config.MCP, d.LintTools(list), j.Kept.AllowFindings)
 	}

@@ -47,19 +47,20 @@ func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, 
 	return good, nil
 }
 
-// sendable are the scenarios of a list but for those whose calls no session on the servers makes (vet.Unsendable), which nobody passes: they are an error,
+// sendable are the scenarios of a list but for those whose calls no session on the servers makes (vet.Sessions), which nobody passes: they are an error,
 // or left out where bad ones are.
 func (l *Episodes) sendable(j *Job, list []scenario.Scenario) (good []scenario.Scenario, err error) {
 	if j.Dir != nil { // they were looked at when the run began
 		return list, nil
 	}
 	var bad []string
+	sessions := l.Sendable(j.Config)
 	for i := range list {
 		if list[i].Split != scenario.Train && (list[i].Split != scenario.Validation || j.Config.Eval.Every == 0) {
 			good = append(good, list[i]) // it is not run
 			continue
 		}
-		if found := l.Unsendable(j.Config, &list[i]); len(found) > 0 {
+		if found := sessions.Unsendable(&list[i]); len(found) > 0 {
 			bad = append(bad, list[i].ID+": "+strings.Join(found, "; "))
 			continue
 		}
@@ -92,20 +93,20 @@ func more(n int) []string {
 	return []string{fmt.Sprintf("and %d more", n)}
 }
 
-// Unsendable says which calls of a scenario's checks and gold solution no session makes on the servers.
-func (l *Episodes) Unsendable(c config.Config, s *scenario.Scenario) []string {
+// Sendable knows which calls sessions on the servers send.
+func (l *Episodes) Sendable(c config.Config) *vet.Sessions {
 	tools := slices.Concat(l.Selection.List, l.Catalog.Tools()) // a search of tools is called, too
 	if c.Rollout.CompleteTask {
 		tools = environment.WithCompleteTask(tools)
 	}
-	return vet.Unsendable(s, tools, l.Scorer.Defaults)
+	return vet.NewSessions(tools, l.Scorer.Defaults)
 }
 
 // NoteUnsendable tells of scenarios whose calls no session makes, where they are measured: each counts as failed.
 func (l *Episodes) NoteUnsendable(h *host.Host, c config.Config, list []scenario.Scenario) {
-	n, first := 0, ""
+	n, first, sessions := 0, "", l.Sendable(c)
 	for i := range list {
-		if found := l.Unsendable(c, &list[i]); len(found) > 0 {
+		if found := sessions.Unsendable(&list[i]); len(found) > 0 {
 			if n++; n == 1 {
 				first = list[i].ID + ": " + found[0]
 			}

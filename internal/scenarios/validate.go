@@ -109,9 +109,9 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying)
 		return err
 	}
 	trial := vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}
-	report := h.Progress(1)
+	report, sessions := h.Progress(1), l.Sendable(c)
 	for i := range r.list {
-		if why := l.Unsendable(c, &r.list[i]); len(why) > 0 {
+		if why := sessions.Unsendable(&r.list[i]); len(why) > 0 {
 			for _, w := range why {
 				r.find(i, w, nil)
 			}

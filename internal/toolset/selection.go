@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -101,25 +102,47 @@ func (s Selection) ForScenario(one scenario.Scenario) ([]chat.Tool, error) {
 // ForConversation is the tools shown in a conversation that is no scenario's: those that fit all that the user has said, so that it keeps what its
 // earlier turns needed, and those that were called in it.
 func (s Selection) ForConversation(messages []chat.Message) ([]chat.Tool, error) {
-	known := map[string]bool{}
-	for _, t := range s.List {
-		known[t.Name] = true
-	}
 	said := []string{}
-	var called []chat.ToolCall
 	for _, m := range messages {
 		if m.Role == chat.User {
 			said = append(said, m.Content)
 		}
+	}
+	id := ""
+	if len(said) > 0 {
+		id = said[0] // the same distractors in all its turns
+	}
+	return s.behind(id, strings.Join(said, "\n"), messages)
+}
+
+// ForDemonstration is the tools shown in an episode of a scenario that a conversation shows how to do: those that fit what the user asks before
+// the assistant's first turn, and those that are called in it. Without an id it is known by what is asked.
+func (s Selection) ForDemonstration(id string, messages []chat.Message) ([]chat.Tool, error) {
+	asked := ""
+	for _, m := range messages {
+		if m.Role == chat.Assistant {
+			break
+		}
+		if m.Role == chat.User {
+			asked = m.Content
+		}
+	}
+	return s.behind(cmp.Or(id, asked), asked, messages)
+}
+
+// behind is the tools shown where somebody asks for something, with those that messages call.
+func (s Selection) behind(id, asked string, messages []chat.Message) ([]chat.Tool, error) {
+	known := map[string]bool{}
+	for _, t := range s.List {
+		known[t.Name] = true
+	}
+	var called []chat.ToolCall
+	for _, m := range messages {
 		for _, c := range m.ToolCalls {
 			if known[c.Name] { // a client may tell of others
 				called = append(called, c)
 			}
 		}
 	}
-	one := scenario.Scenario{Messages: []chat.Message{{Role: chat.Assistant, ToolCalls: called}, {Role: chat.User, Content: strings.Join(said, "\n")}}}
-	if len(said) > 0 {
-		one.ID = said[0] // the same distractors in all its turns
-	}
-	return s.ForScenario(one)
+	return s.ForScenario(scenario.Scenario{ID: id, Messages: []chat.Message{{Role: chat.Assistant, ToolCalls: called}, {Role: chat.User, Content: asked}}})
 }

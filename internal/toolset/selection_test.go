@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -62,5 +63,27 @@ func TestSelect(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A demonstration is shown the tools of its scenario's episodes, those drawn at random among them.
+func TestSelectForDemonstration(t *testing.T) {
+	c := config.Default()
+	c.MCP.MaxTools = 6
+	s := Select(c, noTools{}, manyTools(30), nil)
+	shown := []chat.Message{{Role: chat.System, Content: "Be brief."}, {Role: chat.User, Content: "do it to thing7"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "tool3"}}},
+		{Role: chat.ToolRole, Content: "done"}, {Role: chat.Assistant, Content: "Done."}, {Role: chat.User, Content: "now thing20"}}
+	for _, id := range []string{"a", "b", ""} {
+		of := id
+		if id == "" {
+			of = "do it to thing7"
+		}
+		want, err := s.ForScenario(scenario.Scenario{ID: of, Task: "do it to thing7", Gold: []scenario.Gold{{Name: "tool3"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.ForDemonstration(id, shown); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, %v, want %v", id, got, err, want)
+		}
 	}
 }

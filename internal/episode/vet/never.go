@@ -71,45 +71,62 @@ func refusesAll(c, whole scenario.Check) bool {
 	return true
 }
 
+// Sessions knows which calls sessions on servers send.
+type Sessions struct {
+	tools    map[string]chat.Tool
+	inputs   map[string]*schema.Schema // of tools, once they were asked for
+	defaults grade.Defaults
+}
+
+// NewSessions takes all tools that can be called, and the defaults of their arguments; nil: none.
+func NewSessions(tools []chat.Tool, defaults grade.Defaults) *Sessions {
+	x := &Sessions{tools: map[string]chat.Tool{}, inputs: map[string]*schema.Schema{}, defaults: defaults}
+	for _, t := range tools {
+		x.tools[t.Name] = t
+	}
+	return x
+}
+
+// refuses says why none of the arguments is sent, "" where one may be. Without arguments the tool has to be there.
+func (x *Sessions) refuses(name string, written ...string) (why string) {
+	tool, is := x.tools[name]
+	if !is {
+		return fmt.Sprintf("there is no tool %q", name)
+	}
+	if len(written) > 0 && x.inputs[name] == nil {
+		x.inputs[name] = schema.Compile(tool.InputSchema)
+	}
+	for _, arguments := range written {
+		verdict, reasons := x.inputs[name].Validate(arguments)
+		if verdict != schema.Invalid {
+			return ""
+		}
+		if why == "" {
+			why = fmt.Sprintf("the arguments are against the schema of %s: %s", name, reasons[0])
+		}
+	}
+	return why
+}
+
 // Unsendable says which calls of a scenario's checks and gold solution no session makes: of no tool that there is, or against the schema of their
 // tool, so that they end before a server sees them. A gold call is made as it is written. A check is met by any call that is equal once the
 // schema's defaults are filled in, so it is only told where none of these may be made.
-func Unsendable(s *scenario.Scenario, tools []chat.Tool, defaults grade.Defaults) (found []string) {
-	why := func(name string, written ...string) string {
-		at := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == name })
-		if at < 0 {
-			return fmt.Sprintf("there is no tool %q", name)
-		}
-		if len(written) == 0 {
-			return ""
-		}
-		input, first := schema.Compile(tools[at].InputSchema), ""
-		for _, arguments := range written {
-			verdict, reasons := input.Validate(arguments)
-			if verdict != schema.Invalid {
-				return ""
-			}
-			if first == "" {
-				first = fmt.Sprintf("the arguments are against the schema of %s: %s", name, reasons[0])
-			}
-		}
-		return first
-	}
+func (x *Sessions) Unsendable(s *scenario.Scenario) (found []string) {
 	for i, c := range s.Checks {
 		if c.Type != scenario.CallCheck {
 			continue
 		}
 		var written []string // of a pattern nobody knows what it leaves open
 		if c.ArgumentsMatch == nil {
-			written = equals(string(c.Arguments), defaultsOf(defaults, c.Name))
+			written = equals(string(c.Arguments), defaultsOf(x.defaults, c.Name))
 		}
-		if x := why(c.Name, written...); x != "" {
-			found = append(found, fmt.Sprintf("checks[%d] (%s) cannot pass: %s", i, c.Type, x))
+		if why := x.refuses(c.Name, written...); why != "" {
+			found = append(found, fmt.Sprintf("checks[%d] (%s) cannot pass: %s", i, c.Type, why))
 		}
 	}
 	for i, call := range s.GoldCalls() {
-		if x := why(call.Name, call.Arguments); x != "" {
-			found = append(found, fmt.Sprintf("gold[%d] cannot be made: %s", i, x))
+		if why := x.refuses(call.Name, call.Arguments); why != "" {
+			found = append(found, fmt.Sprintf("gold[%d] cannot be made: %s", i, why))
 		}
 	}
 	return found

@@ -63,6 +63,7 @@ func TestUnsendable(t *testing.T) {
 		return map[string]json.RawMessage{"b": json.RawMessage("3")}
 	}
 	call := func(rest string) string { return `{"type": "call", ` + rest + `}` }
+	sessions := vet.NewSessions(tools, defaults)
 	for _, tc := range []struct{ checks, gold, want string }{
 		{call(`"name": "add", "arguments": {"a": 2, "b": 3}`), `{"name": "add", "arguments": {"a": 2, "b": 3}}`, ""},
 		{call(`"name": "add", "arguments": {"a": 2}`), `{"name": "add", "arguments": {"a": 2}}`, "gold[0] cannot be made: the arguments are against the schema of add: missing property 'b'"}, // it is sent as it is
@@ -81,7 +82,7 @@ func TestUnsendable(t *testing.T) {
 		{`{"type": "no_call", "name": "gone"}`, ``, ""}, // which holds
 		{``, `{"name": "add", "arguments": {"x": "abc"}}`, "gold[0] cannot be made: the arguments are against the schema of add"},
 	} {
-		if found := strings.Join(vet.Unsendable(scenarioOf(t, tc.checks, tc.gold), tools, defaults), "; "); (found == "") != (tc.want == "") || !strings.Contains(found, tc.want) {
+		if found := strings.Join(sessions.Unsendable(scenarioOf(t, tc.checks, tc.gold)), "; "); (found == "") != (tc.want == "") || !strings.Contains(found, tc.want) {
 			t.Errorf("%s %s: %q, want %q", tc.checks, tc.gold, found, tc.want)
 		}
 	}
