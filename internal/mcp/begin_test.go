@@ -100,7 +100,7 @@ func TestKeep(t *testing.T) {
 	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "tools")}), Options{})
 	ready := func(want int) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); p.Stats()[0].Sessions < want && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); p.Stats()[0].Sessions < want && time.Now().Before(end); {
 			time.Sleep(5 * time.Millisecond)
 		}
 		time.Sleep(50 * time.Millisecond) // none more

@@ -62,7 +62,7 @@ func (c chaosCase) run(t *testing.T) seen {
 		server = self(t, "chaos", c.behaviour.Name, string(c.era), dir)
 	}
 	config := configOf(t, map[string]Server{"s": server})
-	o := Options{ConnectTimeout: 20 * time.Second, ProbeTimeout: 10 * time.Second, Timeout: 20 * time.Second, MaxFrame: 1 << 20, Warm: -1}
+	o := Options{ConnectTimeout: 2 * time.Minute, ProbeTimeout: time.Minute, Timeout: 2 * time.Minute, MaxFrame: 1 << 20, Warm: -1}
 	switch w := c.want(); { // long deadlines where an answer is due, for the machine may be busy
 	case c.behaviour.Name == "probe-hangs":
 		o.ProbeTimeout = 300 * time.Millisecond
@@ -70,6 +70,8 @@ func (c chaosCase) run(t *testing.T) seen {
 		o.Timeout = 5 * time.Second
 	case w.short && strings.HasPrefix(w.discovered, "list"):
 		o.ConnectTimeout = 6 * time.Second
+	case c.key() == "open-garbage": // what it says has to come in that time
+		o.ConnectTimeout, o.ProbeTimeout = 5*time.Second, 3*time.Second
 	case w.short:
 		o.ConnectTimeout, o.ProbeTimeout = 1500*time.Millisecond, 700*time.Millisecond
 	}
@@ -118,7 +120,7 @@ func (c chaosCase) use(config Config, o Options) (got seen) {
 // waitGone returns the processes noted in dir that are still there after a while: KILL is sent, and the kernel delivers
 // it in its own time.
 func waitGone(dir string) (left []string) {
-	for range 100 {
+	for range 3000 {
 		left = nil
 		files, _ := os.ReadDir(dir)
 		for _, f := range files {

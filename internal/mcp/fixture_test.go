@@ -60,14 +60,6 @@ func runFixture(mode string, args []string) {
 		child := exec.Command(os.Args[0], "fixture", "stubborn", args[0])
 		child.Start()
 		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
-	case "slow-modern": // the first start takes too long, and initialize is not known
-		file := filepath.Join(args[0], "started")
-		if _, err := os.Stat(file); err != nil {
-			os.WriteFile(file, nil, 0o600)
-			select {}
-		}
-		b, _ := chaos.Find("sound")
-		chaos.New(b, chaos.Modern, args[0]).Stdio()
 	case "stubborn": // ignores both stdin's end and TERM, and so does its child
 		signal.Ignore(syscall.SIGTERM)
 		if len(args) > 1 {

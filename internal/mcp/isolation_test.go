@@ -108,10 +108,13 @@ func TestResetByCall(t *testing.T) {
 
 func TestUnfinishedCallIsNotReused(t *testing.T) {
 	s := self(t, "tools")
-	s.Isolation, s.Reset, s.Timeout = PerReset, &Reset{Tool: "zero"}, Duration(300e6)
+	s.Isolation, s.Reset = PerReset, &Reset{Tool: "zero"}
 	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{Warm: -1})
 	first := open(t, p, "1")
+	usual := p.servers[0].timeout // in which a server that is reset has to answer
+	p.servers[0].timeout = 300 * time.Millisecond
 	ask(first, "hang", "{}")
+	p.servers[0].timeout = usual
 	first.Close()
 	open(t, p, "2").Close()
 	if stats := p.Stats()[0]; stats.Sessions != 2 {
@@ -247,7 +250,7 @@ func TestTwoServersThatTakeTurns(t *testing.T) {
 		servers[name] = Server{URL: server.URL, Isolation: PerReset, Reset: &Reset{Tool: "zero"}}
 	}
 	p := newPool(t, configOf(t, servers), Options{})
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	together(ctx, t, p, 40, func(int, *Episode) {})
 	p.Close()

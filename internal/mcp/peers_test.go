@@ -105,7 +105,11 @@ func TestDefectNewSessionForEveryCall(t *testing.T) {
 
 func TestDefectRetryRunsAWriteTwice(t *testing.T) {
 	for _, behaviour := range []string{"call-503", "call-500", "call-crashes", "call-cut-events", "call-no-body", "call-hangs", "call-garbage"} {
-		p, s := chaosPool(t, behaviour, chaos.Legacy, viaHTTP, PerSession, Options{Timeout: 300 * time.Millisecond})
+		o := Options{}
+		if behaviour == "call-hangs" {
+			o.Timeout = 3 * time.Second // in which the call has to arrive
+		}
+		p, s := chaosPool(t, behaviour, chaos.Legacy, viaHTTP, PerSession, o)
 		r := ask(open(t, p, "e"), "target", "{}")
 		if n := s.Calls.Load(); n != 1 || r.Status == trajectory.CallOK {
 			t.Errorf("%s: delivered %d times, %s", behaviour, n, r.Status)

@@ -140,7 +140,8 @@ func TestSharedSessionExpires(t *testing.T) {
 // Every question a Client asks has a deadline.
 func TestClientDeadlines(t *testing.T) {
 	b := self(t, "deaf")
-	c, err := Dial(context.Background(), "s", b, configOf(t, nil).Base, Options{Timeout: 200 * time.Millisecond, ConnectTimeout: 2 * time.Second})
+	o := Options{Timeout: 200 * time.Millisecond, ProbeTimeout: 500 * time.Millisecond, ConnectTimeout: 6 * time.Second} // it has to start in the last
+	c, err := Dial(context.Background(), "s", b, configOf(t, nil).Base, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func TestClientDeadlines(t *testing.T) {
 	if _, err := c.Prompt(context.Background(), "p", nil); OutcomeOf(err) != trajectory.EnvironmentError {
 		t.Errorf("prompt: %v", err)
 	}
-	if _, err := c.List(context.Background()); OutcomeOf(err) != trajectory.EnvironmentError || !strings.Contains(err.Error(), "no answer in 2s") {
+	if _, err := c.List(context.Background()); OutcomeOf(err) != trajectory.EnvironmentError || !strings.Contains(err.Error(), "no answer in 6s") {
 		t.Errorf("list: %v", err)
 	}
 }

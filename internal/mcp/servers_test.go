@@ -115,7 +115,7 @@ func listening(t *testing.T, s Server) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.close)
-	for range 600 {
+	for {
 		if c, err := net.Dial("tcp", address); err == nil {
 			c.Close()
 			return address

@@ -95,11 +95,13 @@ func TestNoConnectionUntilTheDeadline(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
 	http.DefaultTransport = transport
-	e := open(t, newPool(t, configOf(t, map[string]Server{"s": {URL: h.URL}}), Options{Timeout: 200 * time.Millisecond}), "e")
+	p := newPool(t, configOf(t, map[string]Server{"s": {URL: h.URL}}), Options{})
+	e := open(t, p, "e")
 	if r := ask(e, "t", "{}"); r.Text != "fine" {
 		t.Fatalf("%+v", r)
 	}
 	down.Store(true)
+	p.servers[0].timeout = 200 * time.Millisecond
 	if r := ask(e, "t", "{}"); r.Status != trajectory.CallTimeout || r.Outcome != trajectory.InfrastructureError {
 		t.Errorf("%+v", r)
 	}

@@ -152,7 +152,15 @@ func TestEraIsProbedOnce(t *testing.T) {
 
 // A server that is slow to start, as one that is downloaded first, and knows only the newest protocol.
 func TestSlowStartOfAModernServer(t *testing.T) {
-	l, err := newOpener("s", self(t, "slow-modern", t.TempDir()), configOf(t, nil).Base, Options{ProbeTimeout: 500 * time.Millisecond}.withDefaults())
+	starts := 0
+	wrap := func(_, _ string, cmd *exec.Cmd) error {
+		if starts++; starts == 1 { // it is still being downloaded
+			cmd.Path, cmd.Args = "/bin/sleep", []string{"sleep", "600"}
+		}
+		return nil
+	}
+	o := Options{ProbeTimeout: 500 * time.Millisecond, Wrap: wrap}.withDefaults()
+	l, err := newOpener("s", self(t, "chaos", "sound", string(chaos.Modern), ""), configOf(t, nil).Base, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +169,8 @@ func TestSlowStartOfAModernServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	if s.era() != modernEra {
-		t.Errorf("it speaks %s", s.era())
+	if s.era() != modernEra || starts != 3 {
+		t.Errorf("it speaks %s after %d starts", s.era(), starts)
 	}
 }
 
