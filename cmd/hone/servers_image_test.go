@@ -136,7 +136,7 @@ func TestServersAddImage(t *testing.T) {
 func TestServersTryImages(t *testing.T) {
 	workFolder(t, map[string]string{"entries.json": imageEntries})
 	try := func() (r servers.Report) {
-		code, stdout, said := sandboxedHone(t, "servers", "try", "--registry", "entries.json", "--cache", "cache", "--json", "--timeout", "5s")
+		code, stdout, said := sandboxedHone(t, "servers", "try", "--registry", "entries.json", "--cache", "cache", "--json", "--timeout", "60s")
 		answered := strings.Contains(stdout, `"outcome": "answered"`)
 		if err := json.Unmarshal([]byte(stdout), &r); code != map[bool]int{true: 0, false: 3}[answered] || err != nil || len(r.Tried) != 3 {
 			t.Fatalf("%d %v\n%s%s", code, err, stdout, said)

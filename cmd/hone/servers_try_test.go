@@ -64,8 +64,8 @@ func TestServersTry(t *testing.T) {
 	if len(r.Yields) != 2 || r.Yields[0] != (servers.Yield{From: "entries.json", Kind: "pypi", Entries: 5, Installed: 3, Started: 2, Answered: 2}) || r.Yields[1].Kind != "oci" || r.Yields[1].Installed != 0 {
 		t.Errorf("%+v", r.Yields)
 	}
-	r = servers.Report{}
-	code, stdout, said = sandboxedHone(t, "servers", "try", "--registry", "mute.json", "--cache", "cache", "--json", "--timeout", "5s")
+	r = servers.Report{} // in 15 s it has to start: it is silent later
+	code, stdout, said = sandboxedHone(t, "servers", "try", "--registry", "mute.json", "--cache", "cache", "--json", "--timeout", "15s")
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || len(r.Tried) != 1 || r.Tried[0].Outcome != servers.NoAnswer || !strings.Contains(r.Tried[0].Why, "no answer in") {
 		t.Errorf("one that does not answer: %d %v\n%s%s", code, err, stdout, said)
 	}
