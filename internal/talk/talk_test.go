@@ -203,7 +203,7 @@ func await(t *testing.T, terminal *os.File, seen *strings.Builder, want string) 
 	t.Helper()
 	rest, b := "", make([]byte, 1)
 	for !strings.HasSuffix(rest, want) {
-		if err := terminal.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := terminal.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Log(err)
 		}
 		if _, err := terminal.Read(b); err != nil {
