@@ -20,7 +20,9 @@ var update = flag.Bool("update", false, "rewrite testdata/flags.golden and docs/
 
 func TestMain(m *testing.M) {
 	if os.Getenv("XDG_STATE_HOME") == "" { // a test's runs are not the user's
-		_ = os.Setenv("XDG_STATE_HOME", filepath.Join(os.TempDir(), fmt.Sprintf("hone-test-state-%d", os.Getpid())))
+		state := filepath.Join(os.TempDir(), fmt.Sprintf("hone-test-state-%d", os.Getpid()))
+		_ = os.RemoveAll(state) // what an earlier process of this number left
+		_ = os.Setenv("XDG_STATE_HOME", state)
 	}
 	testscript.Main(m, map[string]func(){"hone": main})
 }
