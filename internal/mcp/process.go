@@ -101,11 +101,11 @@ func (p *process) reap(cmd *exec.Cmd, stderr *os.File) {
 		stderr.Close()
 	}()
 	cmd.Wait()
-	syscall.Kill(-p.pid, syscall.SIGKILL)
-	killMarked(p.marker)
-	if !p.ours.Load() {
+	if !p.ours.Load() { // before anything that takes time: who waits for the end may close it meanwhile
 		p.stderr.exit(cmd.ProcessState.String())
 	}
+	syscall.Kill(-p.pid, syscall.SIGKILL)
+	killMarked(p.marker)
 	// A descendant that left the group may still hold the pipes; what is in them now is read, no more.
 	deadline := time.Now().Add(drainGrace)
 	p.stdout.SetReadDeadline(deadline)
