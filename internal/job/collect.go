@@ -338,7 +338,7 @@ func (j *Job) collect(ctx context.Context, l *Episodes, x Collection, p rollout.
 	return ended, log.Finish("collect")
 }
 
-// asBegun has episodes take place as the run was begun with, and shows them the tools that one trained as trained is would have been shown then.
+// asBegun has episodes take place as the run was begun with. trained is today's configuration as train has it: what chooses tools in it is taken from then.
 func (j *Job) asBegun(l *Episodes, trained config.Config) (err error) {
 	c := j.Config
 	then := trained

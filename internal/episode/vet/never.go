@@ -78,10 +78,10 @@ type Sessions struct {
 	defaults grade.Defaults
 }
 
-// NewSessions takes all tools that can be called, and the defaults of their arguments; nil: none.
+// NewSessions takes all tools that can be called, of one name the first, and the defaults of their arguments; nil: none.
 func NewSessions(tools []chat.Tool, defaults grade.Defaults) *Sessions {
 	x := &Sessions{tools: map[string]chat.Tool{}, inputs: map[string]*schema.Schema{}, defaults: defaults}
-	for _, t := range tools {
+	for _, t := range slices.Backward(tools) {
 		x.tools[t.Name] = t
 	}
 	return x

@@ -55,7 +55,8 @@ func TestContradictions(t *testing.T) {
 func TestUnsendable(t *testing.T) {
 	tools := []chat.Tool{{Name: "add", InputSchema: json.RawMessage(`{"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number", "default": 3}}, "required": ["a", "b"], "additionalProperties": false}`)},
 		{Name: "paint", InputSchema: json.RawMessage(`{"type": "object", "properties": {"name": {"type": "string"}, "colour": {"type": "string", "default": null}}, "required": ["name"]}`)},
-		{Name: "odd", InputSchema: json.RawMessage(`{"$ref": "https://example.com/elsewhere"}`)}}
+		{Name: "odd", InputSchema: json.RawMessage(`{"$ref": "https://example.com/elsewhere"}`)},
+		{Name: "add", InputSchema: json.RawMessage(`{"type": "object", "required": ["other"]}`)}} // what is called is the first of a name
 	defaults := func(tool string) map[string]json.RawMessage {
 		if tool != "add" {
 			return map[string]map[string]json.RawMessage{"paint": {"colour": json.RawMessage("null")}}[tool]
