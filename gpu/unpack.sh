@@ -16,6 +16,6 @@ export PATH=$into/bin:\$PATH XDG_CACHE_HOME=$into/cache
 export VIRTUAL_ENV=\${VIRTUAL_ENV:-\$(python3 -c 'import sys; print(sys.prefix)')}
 # Hundreds of small programs: searching for the best kernel of each product takes minutes and gains seconds.
 export XLA_FLAGS="--xla_gpu_enable_triton_gemm=false --xla_gpu_autotune_level=0"
-export LD_LIBRARY_PATH=\$(ls -d \$VIRTUAL_ENV/lib/python3*/site-packages/nvidia/*/lib 2>/dev/null | tr '\n' ':')\$LD_LIBRARY_PATH
+export LD_LIBRARY_PATH=\$(ls -d \$VIRTUAL_ENV/lib/python3*/site-packages/nvidia/*/lib 2>/dev/null | tr '\n' ':')\${LD_LIBRARY_PATH:-}
 ENV
 echo "$into"

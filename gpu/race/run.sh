@@ -2,7 +2,7 @@
 # A race: hone and TRL train the same model, from the same start, on the same tasks of the same server.
 #   gpu/race/run.sh wheels FOLDER             here: the Python packages that a GPU machine without network lacks
 #   gpu/race/run.sh run HONE WHEELS RESULTS   there: HONE is what gpu/unpack.sh made
-# $GPUS ("0 1") is hone's and TRL's; "0 0": they share one. MINUTES (5) bounds each side.
+# $GPUS ("0 1") is hone's and TRL's; "0 0": they share one. MINUTES (5) bounds each side; TRL keeps an adapter every $EVERY steps (3). $BACKEND (cuda), $DTYPE.
 # RESULTS/sides.tsv: side, step, seconds since the side began, adapter; eval.json has the success of some of each, the last among them.
 # Both sides: rewards 1 for all checks and 0.3 for the gold calls' share, 16 tasks x 8, a constant 3e-4, LoRA r 16, bf16.
 # TRL samples with transformers' generate: vLLM, its faster way, is no part of the wheels.
@@ -15,7 +15,7 @@ wheels)
   ls -l "$2"
   ;;
 run)
-  folder=$2 wheels=$(realpath "$3") results=$(realpath -m "$4") minutes=${MINUTES:-5}
+  folder=$2 wheels=$(realpath "$3") results=$(realpath -m "$4") minutes=${MINUTES:-5} backend=${BACKEND:-cuda} dtype=${DTYPE:-bf16}
   mkdir -p "$results"
   read -ra gpus <<<"${GPUS:-0 1}"
   export CUDA_VISIBLE_DEVICES=${gpus[0]} # of the start and of the evaluation
@@ -24,7 +24,7 @@ run)
   python3 -m pip install -q --no-index --no-deps --no-compile --target site "$wheels"/*.whl
   server="node demo/node_modules/@coo-quack/calc-mcp/dist/index.js"
   cat >race.yaml <<Y
-engine: {backend: cuda, dtype: bf16, slots: 128, row_multiple: 128}
+engine: {backend: $backend, dtype: $dtype, slots: 128, row_multiple: 128}
 mcp: {config: demo/mcp.json}
 model: {context: 2048}
 rollout: {system: "Call a tool to get the result, then reply with the result only.", max_turns: 4, max_tokens: 64, max_tool_calls: 6, max_result: 128}
@@ -32,7 +32,7 @@ rewards: {checks: 1, call: 0.3, tool: 0, end: 0, extra: 0, repeat: 0, invalid: 0
 eval: {every: 0}
 grpo: {steps: 400, scenarios_per_step: 16, group_size: 8, checkpoint_every: 10, optimizer: {learning_rate: 3e-4, schedule: constant, warmup: 0}${GRPO:+, $GRPO}}
 Y
-  printf 'engine: {backend: cuda, dtype: bf16}\n' >start.yaml
+  printf "engine: {backend: $backend, dtype: $dtype}\n" >start.yaml
   [ -d runs/start ] || hone --config start.yaml --seed 1 demo learn --plain --arms "" --steps 200 --groups 16 --output-dir runs/start >"$results/start.log" 2>&1
   adapter=$(ls -d runs/start/checkpoints/sft_*/adapter | tail -1)
   hone merge --adapter "$adapter" --output-dir merged --dtype f32 -q
@@ -47,7 +47,7 @@ open("system.txt", "w").write(text[len("<|im_start|>system\n"):text.index("<|im_
 P
   (CUDA_VISIBLE_DEVICES=${gpus[0]} timeout "$((minutes * 60))" hone --config race.yaml --seed 1 train --base-model merged --dataset race.json --output-dir runs/hone >"$results/hone.log" 2>&1 || true) &
   sides=$!
-  (CUDA_VISIBLE_DEVICES=${gpus[1]} PYTHONPATH=site timeout "$((minutes * 60))" python3 "$here/peer.py" --model merged --tasks race.json --system system.txt --server "$server" --out runs/trl --steps 400 --rows 64 >"$results/trl.log" 2>&1 || true) &
+  (CUDA_VISIBLE_DEVICES=${gpus[1]} PYTHONPATH=site timeout "$((minutes * 60))" python3 "$here/peer.py" --model merged --tasks race.json --system system.txt --server "$server" --out runs/trl --steps 400 --rows 32 --every "${EVERY:-3}" >"$results/trl.log" 2>&1 || true) &
   sides="$sides $!"
   (while sleep 2; do # a run keeps its newest checkpoints only
     for c in runs/hone/checkpoints/grpo_step_*/; do
@@ -64,7 +64,7 @@ P
   for a in kept/*; do
     printf 'hone\t%s\t%s\t%s\n' "${a##*/}" "$(($(stat -c %Y "$a/adapter_model.safetensors") - began))" "$a" >>sides.tsv
   done
-  python3 -c "
+  [ ! -e runs/trl/times.jsonl ] || python3 -c "
 import json
 for l in open('runs/trl/times.jsonl'):
     r = json.loads(l); print('trl', r['step'], round(r['seconds']), f\"runs/trl/step-{r['step']:04d}\", sep='\t')" >>sides.tsv
