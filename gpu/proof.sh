@@ -7,7 +7,7 @@
 # to 18 GB); $PARTS, the first first (test own best parts): test and own are GRPO against its rivals on two servers, best is GRPO from the best SFT, parts are
 # noise, credit and starts; search looks on validation tasks for what from_best should be; race is gpu/race/run.sh, whose wheels are in $WHEELS, and overlap
 # gpu/overlap.sh. These two have their GPUs to themselves until they end. PART@SEED,SEED takes other seeds; a trial of gpu/wins.sh by its name runs on
-# validation tasks; $OWN are other trials for own. With | there are lanes, each with GPUs of its own: GPUS="0 1|2 3" PARTS="own best@2,3|race overlap episodes@4,5".
+# validation tasks; $OWN are other trials for own, and A_own+B_own is the better of two, once they ran on validation tasks. With | there are lanes, each with GPUs of its own: GPUS="0 1|2 3" PARTS="own best@2,3|race overlap episodes@4,5".
 # Which setting must win was fixed on validation tasks: half of the kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. For own
 # nothing was chosen: it has the same setting. An ended machine loses what runs, so wait often, and give EARLIER: a trial of the test takes about 12 minutes
 # beside others on an H200.
@@ -20,11 +20,12 @@ usage() {
 
 # part NAME SEEDS FLAGS TRIAL...: begins the trials of one folder of results, and ends when all have found a place
 part() {
-  local name=$1 seeds=$2 flags=$3 all
+  local name=$1 seeds=$2 flags=$3 at
   shift 3
-  all=($seeds)
-  SEEDS=$seeds MORE=$flags WAIT=3000 JOBS=${JOBS:-7} GPUS=$gpus "$here/wins.sh" run "$folder" "$results/$name" "$@" >"$results/$name.txt" 2>&1 &
-  until ! kill -0 $! 2>/dev/null || [ "$(find "$results/$name" -maxdepth 1 \( -name '*.pid' -o -name '*.json' ! -name table.json \) 2>/dev/null | sed 's/\.[a-z]*$//' | sort -u | wc -l)" -ge $((${#all[@]} * $#)) ]; do sleep 3; done
+  SEEDS=$seeds MORE=$flags WAIT=3000 JOBS=${JOBS:-7} GPUS=$gpus "$here/wins.sh" run "$folder" "$results/$name" "$@" >>"$results/$name.txt" 2>&1 &
+  for at in $(printf "$results/$name/%s\n" "$@" | while read -r at; do printf "$at-%s\n" $seeds; done); do
+    until [ -e "$at.pid" ] || [ -e "$at.json" ] || ! kill -0 $! 2>/dev/null; do sleep 3; done
+  done
 }
 
 # alone NAME COMMAND...: a measurement that shares no GPU with what else is in its lane
@@ -38,7 +39,7 @@ alone() {
 
 # lane GPUS PART...
 lane() {
-  local gpus=$1 item name seeds own="--dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json"
+  local gpus=$1 item name seeds best own="--dataset $folder/own/tasks.json --mcp-config $folder/own/mcp.json"
   shift
   for item in "$@"; do
     name=${item%@*} seeds=
@@ -51,6 +52,11 @@ lane() {
     search) part search "${seeds:-4 5}" "" from_best from_best_hot from_best_entropy ;;
     race) alone race "$here/race/run.sh" run "$folder" "${WHEELS:?}" "$results/race" ;;
     overlap) alone overlap "$here/overlap.sh" run "$folder" "$results/overlap" ;;
+    *_own+*_own)
+      until best=$(python3 "$here/proof/best.py" "$results" ${name//+/ }); do sleep 3; done
+      echo "to the test: $best"
+      part own "${seeds:-1 2 3}" "--split test $own" "$best"
+      ;;
     *)
       if ! "$here/wins.sh" list | grep -q "^$name|"; then
         echo "there is no part $name"
@@ -157,7 +163,7 @@ wait)
     esac
   done
   [ -z "${4:-}" ] || (cd "$results" && find . -path '*/checkpoints' -prune -o \( -name '*.json' -o -name '*.rows' -o -name '*.log' -o -name '*.txt' -o -name '*.tsv' -o -name '*.yaml' -o -name metrics.jsonl \) \
-    ! -name tasks.json ! -name catalog.json -size -3000k -print0 | tar --null --ignore-failed-read --warning=no-file-changed -cJf "$4/results.part" -T - && mv "$4/results.part" "$4/results.tar.xz")
+    ! -name tasks.json ! -name catalog.json ! -name 'tokenizer*.json' ! -name vocab.json -size -3000k -print0 | tar --null --ignore-failed-read --warning=no-file-changed -cJf "$4/results.part" -T - && mv "$4/results.part" "$4/results.tar.xz")
   ;;
 *) usage ;;
 esac
