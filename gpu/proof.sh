@@ -7,9 +7,8 @@
 # to 18 GB); $PARTS, the first first (test own best parts): test and own are GRPO against its rivals on two servers, best is GRPO from the best SFT, parts are
 # noise, credit and starts; search looks on validation tasks for what from_best should be; race is gpu/race/run.sh, whose wheels are in $WHEELS, and overlap
 # gpu/overlap.sh. These two have their GPUs to themselves until they end. PART@SEED,SEED takes other seeds; a trial of gpu/wins.sh by its name runs on
-# validation tasks; $OWN are other trials for own, and A_own+B_own is the better of two, once they ran on validation tasks. With | there are lanes, each with GPUs of its own: GPUS="0 1|2 3" PARTS="own best@2,3|race overlap episodes@4,5".
-# Which setting must win was fixed on validation tasks: half of the kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. For own
-# nothing was chosen: it has the same setting. An ended machine loses what runs, so wait often, and give EARLIER: a trial of the test takes about 12 minutes
+# validation tasks; $OWN are other trials for own, and A_own+B_own is the better of these, once they ran on validation tasks. With | there are lanes, each with GPUs of its own: GPUS="0 1|2 3" PARTS="own best@2,3|race overlap episodes@4,5".
+# Which setting must win was fixed on validation tasks: half of the kinds of task have no demonstrations, and GRPO is explore_more of gpu/wins.sh. An ended machine loses what runs, so wait often, and give EARLIER: a trial of the test takes about 12 minutes
 # beside others on an H200.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -93,8 +92,8 @@ told() {
   python3 "$here/wins/table.py" "$results/$1" 2>&1 | cut -c1-200
 }
 
-# prepare NODE FOLDER. The second server's tasks are synthesised: 1,200 to train on, 64 of validation, 320 of test, all that are due no call among them. 150 are
-# demonstrated, and 8 rollouts of each of the others are about as many as GRPO takes.
+# prepare NODE FOLDER. The second server's tasks are synthesised and cut (proof/cut.py): of 1,200 to train on 150 are demonstrated, and 8 rollouts of each of the
+# others are about as many as GRPO takes.
 prepare() {
   local node=$1 out=$2 stage server
   stage=$(mktemp -d)

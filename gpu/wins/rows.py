@@ -1,4 +1,4 @@
-"""Prints of each evaluated episode of a run what came of it, a JSON object a line: arm, scenario, kind, passed, and why not; and of each arm
+"""Prints of each evaluated episode of a run what came of it, a JSON object a line: arm, scenario, kind, wording, passed, and why not; and of each arm
 that sampled, how many rollouts that took, those of recoveries and explorations among them. Usage: rows.py RUN"""
 
 import collections
@@ -27,11 +27,12 @@ def why(t, gold):
 
 
 run = pathlib.Path(sys.argv[1])
-kinds, golds = {}, {}
+kinds, wordings, golds = {}, {}, {}
 for tasks in json.loads((run / "tasks.json").read_text()).values():
     for task in tasks if isinstance(tasks, list) else []:
         if isinstance(task, dict) and "id" in task:
-            kinds[task["id"]] = next((t.removeprefix("kind:") for t in task.get("tags", []) if t.startswith("kind:")), "")
+            for of, mark in (kinds, "kind:"), (wordings, "wording:"):
+                of[task["id"]] = next((t.removeprefix(mark) for t in task.get("tags", []) if t.startswith(mark)), "")
             golds[task["id"]] = task.get("gold") or []
 rows, rollouts = {}, collections.Counter()
 with (run / "trajectories.jsonl").open() as lines:
@@ -45,7 +46,7 @@ with (run / "trajectories.jsonl").open() as lines:
             continue
         checks = [x["score"] for x in t["terms"] if x["name"] == "checks"]
         # By its hash a task is the same in runs of other seeds only where it is.
-        row = {"kind": kinds.get(t["scenario_id"], ""), "passed": t["outcome"] == "ok" and checks == [1]}
+        row = {"kind": kinds.get(t["scenario_id"], ""), "wording": wordings.get(t["scenario_id"], ""), "passed": t["outcome"] == "ok" and checks == [1]}
         if not row["passed"]:
             row["why"] = why(t, golds.get(t["scenario_id"], []))
         rows[t["stage"], t["scenario_hash"][:16]] = row

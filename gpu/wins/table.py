@@ -3,7 +3,7 @@
 A cell is first call / whole episode. Beside them, by seed: how many rollouts the arm took, of GRPO its entropy at the first and the last step, the step that
 was best on validation, and how many explorations passed.
 Below: whole episodes of each pair of GRPO and a rival on the same seeds, the mean of the seeds, with a 95% interval (paired bootstrap over
-tasks, those that seeds share together, 10,000 draws); each arm's rate by kind of task; and what those that failed failed by, in % of the kind.
+tasks, those that seeds share together, 10,000 draws); each arm's rate by kind of task and by wording; and what those that failed failed by, in % of the kind.
 """
 
 import collections
@@ -72,14 +72,14 @@ for r in table:
     print(f"{r['trial']:16} {r['arm']:10} {','.join(r['seeds']):8} {r['first']:6.1f} {r['episode']:8.1f}  {each}{more}")
 
 passed = collections.defaultdict(dict)  # (trial, arm) -> (seed, scenario) -> 0 or 1
-kinds, whys = {}, collections.defaultdict(dict)
+kinds, wordings, whys = {}, {}, collections.defaultdict(dict)
 for file in sorted(results.glob("*-*.rows")):
     trial, seed = file.stem.rsplit("-", 1)
     for line in file.read_text().splitlines():
         row = json.loads(line)
         if row["arm"] != "base" and "passed" in row:
             passed["-" if row["arm"] == "start" else trial, row["arm"]][seed, row["scenario"]] = int(row["passed"])
-            kinds[row["scenario"]] = row["kind"]
+            kinds[row["scenario"]], wordings[row["scenario"]] = row["kind"], row.get("wording", "")
             whys["-" if row["arm"] == "start" else trial, row["arm"], row["kind"]][seed, row["scenario"]] = row.get("why", "passed")
 for (trial, arm), own in sorted(passed.items()):
     summed = rows.get((trial, arm), {})
@@ -109,15 +109,20 @@ for (trial, arm), own in sorted(passed.items()):
     for (other, rival), theirs in sorted(passed.items()):
         if arm == "grpo" and rival != "grpo" and (x := interval(own, theirs)):
             print(f"{trial} over {other} {rival}: {x[0]:+.1f} [{x[1]:.1f}, {x[2]:.1f}] points of {x[3]} tasks")
+            for wording in sorted(set(wordings.values())) if len(set(wordings.values())) > 1 else []:
+                part = [{key: v for key, v in of.items() if wordings[key[1]] == wording} for of in (own, theirs)]
+                if x := interval(*part):
+                    print(f"  wordings {wording}: {x[0]:+.1f} [{x[1]:.1f}, {x[2]:.1f}] points of {x[3]} tasks")
 if passed:
     arms = sorted(passed)
     print(f"{'kind':26}" + "".join(f"{trial + ' ' + arm:>24}" for trial, arm in arms))
-    for kind in sorted(set(kinds.values())):
-        cells = ""
-        for key in arms:
-            of = [v for (_, scenario), v in passed[key].items() if kinds[scenario] == kind]
-            cells += f"{100 * statistics.mean(of):24.0f}" if of else f"{'':24}"
-        print(f"{kind:26}{cells}")
+    for of, mark in (kinds, ""), (wordings, "wordings "):
+        for value in sorted(set(of.values())):
+            cells = ""
+            for key in arms:
+                own = [v for (_, scenario), v in passed[key].items() if of[scenario] == value]
+                cells += f"{100 * statistics.mean(own):24.0f}" if own else f"{'':24}"
+            print(f"{mark + value:26}{cells}")
     for (trial, arm, kind), own in sorted(whys.items(), key=lambda w: (w[0][2], w[0])):
         counted = collections.Counter(own.values())
         print(f"{kind:16} {trial + ' ' + arm:26}" + ", ".join(f"{why} {100 * n / len(own):.0f}" for why, n in counted.most_common(6)))

@@ -145,7 +145,7 @@ func (m *maker) abstain(s *scenario.Scenario, c *Candidate, f family, r *rand.Ra
 
 // bareOf are the patterns of a request without slots, with the request as it is.
 func (f family) bareOf() (patterns []string) {
-	for _, p := range f.bare {
+	for _, p := range f.Bare {
 		patterns = append(patterns, strings.ReplaceAll(p, "{Do}", "{do}"))
 	}
 	return patterns

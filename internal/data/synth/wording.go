@@ -1,77 +1,69 @@
 package synth
 
 import (
+	"embed"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 )
+
+//go:embed wordings/*.json
+var wordingFiles embed.FS
 
 // family is a way to word tasks. Test and validation tasks are worded by families that no training task is.
 type family struct {
-	name    string
-	request func(s *subject) string
-	// one words a request with its slots; without slots the pattern for none is taken.
-	one, bare []string
-	slot      string // of a name and a value
-	nested    string // the same where the value has parts
-	between   string // slots
-	// then joins two requests; {a} and {b} are requests, {field} what the first gives and {param} what the second takes.
-	// In fedWithin {hole} stands in the text of {b}.
-	fed, fedWhole, fedWithin, both, recover []string
-	field, whole                            []string // what is to be said at the end
+	Name    string   `json:"name"`
+	Request request  `json:"request"`
+	One     []string `json:"one"`     // word one call with its slots
+	Bare    []string `json:"bare"`    // the same without slots
+	Slot    string   `json:"slot"`    // of a name and a value
+	Nested  string   `json:"nested"`  // the same where the value has parts
+	Between string   `json:"between"` // slots
+	// These join two calls. {a} and {b} are requests, {field} is what the first gives, {param} what the second takes.
+	Fed       []string `json:"fed"`
+	FedWhole  []string `json:"fed_whole"`  // the second takes the whole result
+	FedWithin []string `json:"fed_within"` // {hole} stands in the text of {b}
+	Both      []string `json:"both"`
+	Recover   []string `json:"recover"`
+	// These say what the answer is to be.
+	Field []string `json:"field"`
+	Whole []string `json:"whole"`
+}
+
+// request names how a family says what a tool does.
+type request string
+
+const (
+	inDescription request = "description" // by the words of the tool's description
+	inName        request = "name"
+	inOtherWords  request = "other words" // by its name, with another verb
+)
+
+// of is what a tool does, in the base form: "convert time".
+func (r request) of(s *subject) string {
+	switch r {
+	case inDescription:
+		return byDescription(s)
+	case inOtherWords:
+		return otherwise(byName(s))
+	}
+	return byName(s)
 }
 
 // seen are the families of training tasks, held those of the others.
-func seen() []family {
-	request := byDescription
-	return []family{
-		{name: "plain", request: request, one: []string{"{Do}, with {slots}.", "Please {do}. Use {slots}."}, bare: []string{"{Do}.", "Please {do}."},
-			slot: "{name} {value}", nested: "these {name}: {value}", between: " and ",
-			fed:       []string{"First {a}. Then take the {field} of the result and {b}, with it as the {param}."},
-			fedWhole:  []string{"First {a}. Then {b}, with the result as the {param}."},
-			fedWithin: []string{"First {a}. Then {b}, with what came out in the place of {hole}."},
-			both:      []string{"First {a}. Then {b}.", "Do two things: {a}; then {b}."},
-			recover:   []string{"Try to {a}. If that fails, {b}."},
-			field:     []string{"Reply with the {field} only.", "Answer with just the {field}."}, whole: []string{"Reply with the result only.", "Answer with just the result."}},
-		{name: "polite", request: request, one: []string{"Could you {do}? {Slots}.", "Can you {do}, given that {slots}?"}, bare: []string{"Could you {do}?", "Can you {do}?"},
-			slot: "the {name} is {value}", nested: "the {name} are as follows: {value}", between: " and ",
-			fed:       []string{"Could you {a}, and with the {field} that comes out as the {param} {b}?"},
-			fedWhole:  []string{"Could you {a}, and with what comes out as the {param} {b}?"},
-			fedWithin: []string{"Could you {a}, and with what comes out in the place of {hole} {b}?"},
-			both:      []string{"Could you {a}, and after that {b}?"},
-			recover:   []string{"Could you {a}? If it does not work, please {b}."},
-			field:     []string{"Give me only the {field}."}, whole: []string{"Give me only the result."}},
-		{name: "wish", request: request, one: []string{"I want to {do} for {slots}.", "I would like you to {do} given {slots}."}, bare: []string{"I want to {do}.", "I would like you to {do}."},
-			slot: "{name} {value}", nested: "{name} like this: {value}", between: ", ",
-			fed:       []string{"I want to {a}, then to {b}, using the {field} from before as the {param}."},
-			fedWhole:  []string{"I want to {a}, then to {b}, using what was returned as the {param}."},
-			fedWithin: []string{"I want to {a}, then to {b}, where {hole} stands for what was returned."},
-			both:      []string{"I want to {a}. I also want to {b}."},
-			recover:   []string{"I want to {a}; when this is refused, {b} instead."},
-			field:     []string{"The answer is to be the {field} alone."}, whole: []string{"The answer is to be the result alone."}},
-	}
-}
+var seen, held = sync.OnceValue(func() []family { return familiesOf("training") }), sync.OnceValue(func() []family { return familiesOf("held_out") })
 
-func held() []family {
-	request := func(s *subject) string { return otherwise(byName(s)) }
-	return []family{
-		{name: "notes", request: request, one: []string{"{slots} -- {do}, will you?", "Here is what I have: {slots}. Now {do}."}, bare: []string{"Next job: {do}.", "Now {do}, will you?"},
-			slot: "{name}: {value}", nested: "{name}: {value}", between: "; ",
-			fed:       []string{"Begin with this: {a}. Its {field} then goes in as {param} when you {b}."},
-			fedWhole:  []string{"Begin with this: {a}. What you see then goes in as {param} when you {b}."},
-			fedWithin: []string{"Begin with this: {a}. What you see then replaces {hole} when you {b}."},
-			both:      []string{"Two jobs for you. One: {a}. Two: {b}."},
-			recover:   []string{"See whether you can {a}. Should it go wrong, fall back and {b}."},
-			field:     []string{"All I need back: {field}."}, whole: []string{"All I need back: the outcome."}},
-		{name: "errand", request: request, one: []string{"A colleague needs somebody to {do} ({slots}).", "My notes say: {do}. Details: {slots}."}, bare: []string{"A colleague needs somebody to {do}.", "My notes say: {do}."},
-			slot: "{value} as the {name}", nested: "{name} with {value}", between: ", ",
-			fed:       []string{"A colleague asks to {a}; whatever {field} turns up serves as {param} so that you {b}."},
-			fedWhole:  []string{"A colleague asks to {a}; whatever turns up serves as {param} so that you {b}."},
-			fedWithin: []string{"A colleague asks to {a}; whatever turns up is written for {hole} so that you {b}."},
-			both:      []string{"My list for today: {a}, next {b}."},
-			recover:   []string{"Somebody hopes to {a}. It may be impossible; in that event {b}."},
-			field:     []string{"Tell them nothing but the {field}."}, whole: []string{"Tell them nothing but what came out."}},
+func familiesOf(name string) (families []family) {
+	data, err := wordingFiles.ReadFile("wordings/" + name + ".json")
+	if err == nil {
+		err = json.Unmarshal(data, &families)
 	}
+	if err != nil {
+		panic("wordings/" + name + ".json: " + err.Error()) // a file of the program itself
+	}
+	return families
 }
 
 // text words a candidate by a family.
@@ -83,15 +75,15 @@ func (m *maker) text(c *Candidate, f family, r *rand.Rand) string {
 	case c.Kind == single:
 		text = m.alone(c.Calls[0], f, r)
 	case c.Kind == chain && c.Calls[1].Within != "":
-		text = m.joined(c, pick(r, f.fedWithin), f)
+		text = m.joined(c, pick(r, f.FedWithin), f)
 	case c.Kind == chain && c.Calls[1].Field == "":
-		text = m.joined(c, pick(r, f.fedWhole), f)
+		text = m.joined(c, pick(r, f.FedWhole), f)
 	case c.Kind == chain:
-		text = m.joined(c, pick(r, f.fed), f)
+		text = m.joined(c, pick(r, f.Fed), f)
 	case c.Kind == recovery:
-		text = m.joined(c, pick(r, f.recover), f)
+		text = m.joined(c, pick(r, f.Recover), f)
 	default:
-		text = m.joined(c, pick(r, f.both), f)
+		text = m.joined(c, pick(r, f.Both), f)
 	}
 	return text + f.reply(c.Answer, r)
 }
@@ -102,17 +94,17 @@ func (f family) reply(a answer, r *rand.Rand) string {
 	case a.text == "":
 		return ""
 	case a.field == "":
-		return " " + pick(r, f.whole)
+		return " " + pick(r, f.Whole)
 	}
-	return " " + strings.ReplaceAll(pick(r, f.field), "{field}", spoken(a.field))
+	return " " + strings.ReplaceAll(pick(r, f.Field), "{field}", spoken(a.field))
 }
 
 // alone words one call as a sentence.
 func (m *maker) alone(c Call, f family, r *rand.Rand, without ...string) string {
-	do, slots := f.request(m.byName[c.Tool]), f.slots(slotsOf(c, without...))
-	pattern := pick(r, f.one)
+	do, slots := f.Request.of(m.byName[c.Tool]), f.slots(slotsOf(c, without...))
+	pattern := pick(r, f.One)
 	if slots == "" {
-		pattern = pick(r, f.bare)
+		pattern = pick(r, f.Bare)
 	}
 	text := strings.NewReplacer("{Do}", title(do), "{do}", do, "{slots}", slots, "{Slots}", title(slots)).Replace(pattern)
 	return title(text)
@@ -121,19 +113,19 @@ func (m *maker) alone(c Call, f family, r *rand.Rand, without ...string) string 
 func (f family) slots(slots []slot) string {
 	var parts []string
 	for _, s := range slots {
-		pattern := f.slot
+		pattern := f.Slot
 		if s.nested {
-			pattern = f.nested
+			pattern = f.Nested
 		}
 		parts = append(parts, strings.NewReplacer("{name}", s.name, "{value}", s.value).Replace(pattern))
 	}
-	return strings.Join(parts, f.between)
+	return strings.Join(parts, f.Between)
 }
 
 // joined words two calls by a pattern.
 func (m *maker) joined(c *Candidate, pattern string, f family) string {
 	part := func(x Call) string {
-		do, slots := f.request(m.byName[x.Tool]), f.slots(slotsOf(x))
+		do, slots := f.Request.of(m.byName[x.Tool]), f.slots(slotsOf(x))
 		if slots == "" {
 			return do
 		}

@@ -124,14 +124,16 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		f := pick(random, families)
 		switch {
 		case c.own != nil:
-			d.Task, f.name = m.text(c, f, random), c.own.wording(d.Split)
+			d.Task, f.Name = m.text(c, f, random), c.own.wording(d.Split)
 			if len(c.own.kind.HeldOut) == 0 {
 				kind = "wording:seen"
 			}
 		case c.Teacher != "": // a model has worded it
-			d.Task, f.name = c.Task, "teacher"
+			d.Task, f.Name = c.Task, "teacher"
 		case try >= rewordings/2: // its description may be all that there is to say
-			f.request = plainly(f.request)
+			if f.Request == inDescription {
+				f.Request = inName
+			}
 			fallthrough
 		default:
 			m.byTemplate(d, f, random)
@@ -149,15 +151,6 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		}
 	}
 	return "another task reads the same"
-}
-
-// plainly is a family's request by the tool's name alone.
-func plainly(request func(*subject) string) func(*subject) string {
-	return func(s *subject) string {
-		bare := *s
-		bare.Description = ""
-		return request(&bare)
-	}
 }
 
 // byTemplate words a scenario by a family.
@@ -194,7 +187,7 @@ func (d *draftOf) unsaid() {
 const byHone = "hone synth"
 
 func (m *maker) provenance(c *Candidate, f family) *scenario.Provenance {
-	p := &scenario.Provenance{By: byHone, Version: m.Version, Kind: c.Kind, Wording: f.name, Teacher: c.Teacher, Prompts: c.Prompts, Seed: m.Seed, Proof: c.Proof}
+	p := &scenario.Provenance{By: byHone, Version: m.Version, Kind: c.Kind, Wording: f.Name, Teacher: c.Teacher, Prompts: c.Prompts, Seed: m.Seed, Proof: c.Proof}
 	if c.Teacher != "" && c.Split != scenario.Train {
 		p.Wording += " held"
 	}
