@@ -195,7 +195,7 @@ func (r *running) publish(ctx context.Context, step int) (now *ahead, err error)
 	if err := r.Validation.run(ctx, step, step == r.start, r.scorer, r.log, r.progress); err != nil {
 		return nil, err
 	}
-	err = r.watch.parting(r.Validation, step, r.log)
+	err = r.watch.compare(r.Validation, step, r.log)
 	r.clock.began = r.clock.began.Add(time.Since(began)) // the probe is the step's, measuring is not
 	return now, err
 }

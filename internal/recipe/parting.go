@@ -3,13 +3,15 @@ package recipe
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // What an alarm of parting needs to see, for a reward that rises while held-out success falls (Goodhart's law; Gao et al.,
 // arXiv:2210.10760, figure 1, is how it looks).
 const (
-	leastSteps = 5 // of training before each of the two validations that are compared
-	sureness   = 3 // standard errors: 0.1% of what is compared is so far apart by chance, and many steps are
+	leastSteps = 5   // of training before each of the two validations that are compared
+	sureness   = 3   // standard errors: 0.1% of what is compared is so far apart by chance, and many steps are
+	widest     = 0.2 // how much more training may pass than held-out scenarios do
 )
 
 // standing is how things are at a validation.
@@ -18,6 +20,7 @@ type standing struct {
 	success float64   // share of the held-out scenarios that pass
 	n       float64   // of so many
 	rewards []float64 // means of the training steps just before
+	passed  []float64 // shares of these steps' episodes that pass, where known
 }
 
 // parts reports whether from one validation to a later one the reward of training rose while success fell, each by more
@@ -34,6 +37,16 @@ func parts(was, is standing) bool {
 		now > before && now-before > sureness*math.Sqrt(varBefore/float64(len(was.rewards))+varNow/float64(len(is.rewards)))
 }
 
+// narrow reports whether so many more episodes of training pass than of held-out scenarios that what is learnt does not carry over.
+func narrow(is standing) bool {
+	if is.n == 0 || len(is.passed) < leastSteps {
+		return false
+	}
+	trained, variance := moments(is.passed)
+	gap := trained - is.success
+	return gap > widest && gap > sureness*math.Sqrt(is.success*(1-is.success)/is.n+variance/float64(len(is.passed)))
+}
+
 // moments are the mean and the variance of values.
 func moments(values []float64) (mean, variance float64) {
 	for _, v := range values {
@@ -45,11 +58,10 @@ func moments(values []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// parting tells the user, once, that the reward of training and the success on held-out scenarios part: what earns the reward is
-// no longer what was meant. It reads what was recorded, so a run that
-// goes on compares with the steps before it too.
-func (w *watch) parting(v *Validation, steps int, log Log) error {
-	if w.said[partingName] || !v.due(steps, steps) {
+// compare tells the user, each once, what training and held-out scenarios say that does not go together. It reads what was recorded, so a run that goes
+// on compares with the steps before it too.
+func (w *watch) compare(v *Validation, steps int, log Log) error {
+	if w.said[partingName] && w.said[narrowName] || !v.due(steps, steps) {
 		return nil
 	}
 	held, err := log.Measured(ValidationStage)
@@ -60,26 +72,57 @@ func (w *watch) parting(v *Validation, steps int, log Log) error {
 	if err != nil {
 		return err
 	}
-	is := v.standing(steps, held, trained)
-	var best standing
+	var before []standing
 	for s := v.Every; s < steps; s += v.Every {
-		if was := v.standing(s, held, trained); was.n > 0 && len(was.rewards) >= leastSteps && (best.n == 0 || was.success > best.success) {
+		before = append(before, v.standing(s, held, trained))
+	}
+	is := v.standing(steps, held, trained)
+	w.parting(before, is)
+	w.narrow(before, is)
+	return nil
+}
+
+// narrow tells that what is learnt does not carry over to held-out scenarios.
+func (w *watch) narrow(before []standing, is standing) {
+	if w.said[narrowName] || !narrow(is) {
+		return
+	}
+	w.said[narrowName] = true
+	if slices.ContainsFunc(before, narrow) {
+		return // a process before this one has said it
+	}
+	trained, _ := moments(is.passed)
+	w.notice(fmt.Sprintf("what is learnt does not carry over: before step %d the episodes of training pass at %.0f%%, those of held-out scenarios at %.0f%%; where the two are "+
+		"alike in kind, training has too few wordings or kinds of task: add some (hone synth), and begin anew", is.step, 100*trained, 100*is.success))
+}
+
+// parting tells that the reward of training and the success on held-out scenarios part: what earns the reward is no longer what was meant.
+func (w *watch) parting(before []standing, is standing) {
+	if w.said[partingName] {
+		return
+	}
+	var best standing
+	for _, was := range before {
+		if was.n > 0 && len(was.rewards) >= leastSteps && (best.n == 0 || was.success > best.success) {
 			best = was
 		}
 	}
 	if !parts(best, is) {
-		return nil
+		return
 	}
 	w.said[partingName] = true
-	before, _ := moments(best.rewards)
+	rose, _ := moments(best.rewards)
 	now, _ := moments(is.rewards)
 	w.notice(fmt.Sprintf("the reward and the goal part: from step %d to %d the mean reward of training rose from %.2f to %.2f, while success on held-out scenarios "+
 		"fell from %.0f%% to %.0f%%; something earns reward that solves no task: read the episodes that earn most (hone runs report), then lower or take out the term that "+
-		"pays them; the adapter of step %d was the best", best.step, steps, before, now, 100*best.success, 100*is.success, best.step))
-	return nil
+		"pays them; the adapter of step %d was the best", best.step, is.step, rose, now, 100*best.success, 100*is.success, best.step))
 }
 
-const partingName = "parting"
+// What was said, of what is said once.
+const (
+	partingName = "parting"
+	narrowName  = "narrow"
+)
 
 // standing is what was measured of a validation after so many steps, and of as many training steps before it as there are between two.
 func (v *Validation) standing(steps int, held, trained map[int]map[string]float64) standing {
@@ -91,6 +134,9 @@ func (v *Validation) standing(steps int, held, trained map[int]map[string]float6
 	for step := max(0, steps-max(v.Every, leastSteps)); step < steps; step++ {
 		if row, ok := trained[step]; ok {
 			s.rewards = append(s.rewards, row["reward"])
+			if passed, ok := row["success"]; ok {
+				s.passed = append(s.passed, passed)
+			}
 		}
 	}
 	return s

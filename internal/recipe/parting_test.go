@@ -46,6 +46,28 @@ func TestParts(t *testing.T) {
 	}
 }
 
+func TestNarrow(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		is   standing
+		want bool
+	}{
+		{"training passes, held-out scenarios do not", standing{success: 0.37, n: 64, passed: rewards(10, 0.77, 0.05)}, true},
+		{"both pass", standing{success: 0.72, n: 64, passed: rewards(10, 0.77, 0.05)}, false},
+		{"held-out scenarios pass more", standing{success: 0.9, n: 64, passed: rewards(10, 0.3, 0.05)}, false},
+		{"apart, and no more than may be", standing{success: 0.6, n: 10000, passed: rewards(10, 0.78, 0.01)}, false},
+		{"few scenarios", standing{success: 0.4, n: 8, passed: rewards(10, 0.77, 0.05)}, false},
+		{"steps that differ much", standing{success: 0.4, n: 64, passed: []float64{1, 0.3, 1, 0.3, 1, 0.3}}, false},
+		{"few steps", standing{success: 0.2, n: 64, passed: rewards(4, 0.77, 0.05)}, false},
+		{"what passes is not known", standing{success: 0.2, n: 64, rewards: rewards(10, 1, 0.1)}, false},
+		{"nothing measured", standing{passed: rewards(10, 0.77, 0.05)}, false},
+	} {
+		if got := narrow(c.is); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 // growing is a scorer whose episodes earn more with each step.
 type growing float64
 
@@ -117,6 +139,48 @@ func TestPartingIsTold(t *testing.T) {
 			case c.want == "" && len(told) > 0, c.want != "" && (len(told) != 1 || !strings.Contains(told[0], c.want)):
 				t.Errorf("%s, stops %v: told %q", c.name, stops, told)
 			case c.name == "gamed":
+				guideShows(t, told[0])
+			}
+		}
+	}
+}
+
+// A run of whose training four of five episodes pass, and of whose held-out scenarios few, is told so once, whether or not it is stopped in between.
+func TestNarrowIsTold(t *testing.T) {
+	for _, c := range []struct {
+		passes int // of 26 held-out scenarios
+		want   string
+	}{{7, "before step 10 the episodes of training pass at 80%, those of held-out scenarios at 27%"}, {18, ""}} {
+		for _, stops := range [][]int{{-1}, {17, -1}} {
+			log := newLog(t)
+			for _, at := range stops {
+				ctx, cancel := context.WithCancel(t.Context())
+				trainer, g := &fakeTrainer{}, grpo()
+				g.Steps, g.GroupsPerStep = 20, 5
+				g.Pools.Passed = func(t *trajectory.Trajectory) (bool, bool) { return t.ScenarioID != "a", true }
+				g.Validation = &Validation{Every: 10, Scenarios: scenarios(26), Runner: &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+					Passed: func(t *trajectory.Trajectory) bool { return int(t.ScenarioID[0]-'a') < c.passes }}
+				sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) {
+					if step == at {
+						cancel()
+					}
+				}}
+				err := g.Run(ctx, scenarios(5), sampled, growing(0.1), trainer, trainer, log, silent)
+				cancel()
+				if (err != nil) != (at >= 0) {
+					t.Fatal(err)
+				}
+			}
+			var told []string
+			for _, text := range log.said {
+				if strings.Contains(text, "does not carry over") {
+					told = append(told, text)
+				}
+			}
+			switch {
+			case c.want == "" && len(told) > 0, c.want != "" && (len(told) != 1 || !strings.Contains(told[0], c.want)):
+				t.Errorf("%d pass, stops %v: told %q", c.passes, stops, told)
+			case c.want != "":
 				guideShows(t, told[0])
 			}
 		}
