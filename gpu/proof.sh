@@ -113,7 +113,7 @@ prepare() {
     cd "$stage/own"
     entry() { printf '{"mcpServers": {"units": {"command": "%s", "args": [], "isolation": "shared", "excludeTools": ["convert_batch"]}}}\n' "$1"; }
     entry "$server/bin/unit-converter-mcp" >mcp.json
-    "$stage/bin/hone" synth --mcp-config mcp.json --out all.json -n 3600 --call-all --allow-findings '*' --yes -q --sandbox off
+    "$stage/bin/hone" synth --seed 11 --mcp-config mcp.json --out all.json -n 3600 --call-all --allow-findings '*' --yes -q --sandbox off
     python3 "$here/proof/cut.py" all.json tasks.json && rm -f all.json all.synth.jsonl
     entry ./serve >mcp.json
     printf '#!/bin/sh\ncd "$(dirname "$0")"\n[ -d site ] || python3 -m pip install -q --no-index --no-deps --no-compile --target site wheels/*.whl >&2\nPYTHONPATH=$PWD/site exec python3 -c "from unit_converter_mcp.server import main; main()"\n' >serve

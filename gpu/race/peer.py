@@ -3,8 +3,8 @@
     python gpu/race/peer.py --model MERGED --tasks scenarios.json --system system.txt --server "node calc.js" --out DIR
 
 TRL runs its own loop of tool calls with transformers' generate. The prompt is hone's, id for id: the system message
-already describes the tools, and the chat template writes the rest as hone does. Adapters are kept with the seconds since
-this program began in DIR/times.jsonl; hone evaluates them, as it evaluates its own.
+already describes the tools, and the chat template writes the rest as hone does. --same TRAJECTORIES trains nothing, and
+fails where these are not the prompts that hone's episodes had. hone evaluates the adapters in DIR, as it evaluates its own.
 """
 
 import argparse
@@ -105,6 +105,33 @@ def reward(completions, scenario, **_):
     return scores
 
 
+def prompt(system, task):
+    return [{"role": "system", "content": system}, {"role": "user", "content": task["task"]}]
+
+
+def same(a):
+    """Compares the prompts of hone's first episodes with those of the same tasks here."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(a.model)
+    tokenizer.chat_template = TEMPLATE
+    tasks = {t["id"]: t for t in json.loads(pathlib.Path(a.tasks).read_text())}
+    system, compared = pathlib.Path(a.system).read_text(), 0
+    with open(a.same) as lines:
+        for line in lines:
+            t = json.loads(line)
+            if t["stage"] != "grpo" or compared == 64:
+                continue
+            text = tokenizer.apply_chat_template(prompt(system, tasks[t["scenario_id"]]), add_generation_prompt=True, tokenize=False)
+            ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+            if ids != t["turns"][0]["bridge_ids"]:
+                raise SystemExit(f"{t['id']}: hone's prompt has {len(t['turns'][0]['bridge_ids'])} tokens, this one {len(ids)}, and they are not the same")
+            compared += 1
+    print(f"{compared} prompts are the same, id for id")
+    if not compared:
+        raise SystemExit("no episode of hone to compare with")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     for name in ("model", "tasks", "system", "server", "out"):
@@ -117,7 +144,10 @@ def main():
     p.add_argument("--every", type=int, default=10)
     p.add_argument("--minutes", type=float, default=60)
     p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--same")
     a = p.parse_args()
+    if a.same:
+        return same(a)
 
     import torch
     from datasets import Dataset
@@ -129,7 +159,7 @@ def main():
     server = Server(a.server.split())
     system = pathlib.Path(a.system).read_text()
     tasks = [t for t in json.loads(pathlib.Path(a.tasks).read_text()) if t["split"] == "train"]
-    rows = [{"prompt": [{"role": "system", "content": system}, {"role": "user", "content": t["task"]}], "scenario": json.dumps(t)} for t in tasks]
+    rows = [{"prompt": prompt(system, t), "scenario": json.dumps(t)} for t in tasks]
 
     tokenizer = AutoTokenizer.from_pretrained(a.model)
     tokenizer.chat_template = qwen2_5_chat_template  # TRL knows the format of calls by the template it knows
@@ -147,8 +177,6 @@ def main():
             seconds = time.time() - BEGAN
             if state.global_step % a.every == 0 or state.global_step == a.steps:
                 kw["model"].save_pretrained(out / f"step-{state.global_step:04d}")
-                with (out / "times.jsonl").open("a") as f:
-                    f.write(json.dumps({"step": state.global_step, "seconds": round(seconds, 1)}) + "\n")
             if seconds > 60 * a.minutes:
                 control.should_training_stop = True
 
@@ -165,7 +193,7 @@ def main():
         generation_kwargs={"max_new_tokens": 64},
     )
     trainer = GRPOTrainer(model=model, peft_config=lora, reward_funcs=reward, args=config, train_dataset=Dataset.from_list(rows), processing_class=tokenizer,
-                          tools=[server.function(t) for t in server.tools], callbacks=[Keep()])
+                          tools=[server.function(t) for t in server.tools if f"\n{t['name']}(" in system], callbacks=[Keep()])
     trainer.train()
 
 

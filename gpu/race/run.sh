@@ -3,7 +3,8 @@
 #   gpu/race/run.sh wheels FOLDER             here: the Python packages that a GPU machine without network lacks
 #   gpu/race/run.sh run HONE WHEELS RESULTS   there: HONE is what gpu/unpack.sh made
 # $GPUS ("0 1") is hone's and TRL's; "0 0": they share one. MINUTES (5) bounds each side; TRL keeps an adapter every $EVERY steps (3). $BACKEND (cuda), $DTYPE.
-# RESULTS/sides.tsv: side, step, seconds since the side began, adapter; eval.json has the success of some of each, the last among them.
+# RESULTS/sides.tsv: side, step, seconds since both were begun, adapter; eval.json has the success of some of each, the last among them. Nothing is evaluated
+# where the two sides' prompts are not the same, id for id.
 # Both sides: rewards 1 for all checks and 0.3 for the gold calls' share, 16 tasks x 8, a constant 3e-4, LoRA r 16, bf16.
 # TRL samples with transformers' generate: vLLM, its faster way, is no part of the wheels.
 set -euo pipefail
@@ -25,7 +26,7 @@ run)
   server="node demo/node_modules/@coo-quack/calc-mcp/dist/index.js"
   cat >race.yaml <<Y
 engine: {backend: $backend, dtype: $dtype, slots: 128, row_multiple: 128}
-mcp: {config: demo/mcp.json}
+mcp: {config: demo/race.json}
 model: {context: 2048}
 rollout: {system: "Call a tool to get the result, then reply with the result only.", max_turns: 4, max_tokens: 64, max_tool_calls: 6, max_result: 128}
 rewards: {checks: 1, call: 0.3, tool: 0, end: 0, extra: 0, repeat: 0, invalid: 0, parse: 0}
@@ -35,16 +36,22 @@ Y
   printf "engine: {backend: $backend, dtype: $dtype}\n" >start.yaml
   [ -d runs/start ] || hone --config start.yaml --seed 1 demo learn --plain --arms "" --steps 200 --groups 16 --output-dir runs/start >"$results/start.log" 2>&1
   adapter=$(ls -d runs/start/checkpoints/sft_*/adapter | tail -1)
+  rm -rf merged kept runs/hone runs/trl
   hone merge --adapter "$adapter" --output-dir merged --dtype f32 -q
   python3 - <<'P'
 import json, subprocess
 tasks, catalog = json.load(open("runs/start/tasks.json")), json.load(open("runs/start/catalog.json"))
+servers = json.load(open("demo/mcp.json"))
+for server in servers["mcpServers"].values():
+    server["includeTools"] = [t["name"] for s in catalog["servers"] for t in s["tools"]] # those that the start was shown
+json.dump(servers, open("demo/race.json", "w"))
 json.dump(tasks["Train"] + tasks["Test"], open("race.json", "w"))
 tools = [{"type": "function", "function": {"name": t["model_name"], "description": t["description"], "parameters": t["inputSchema"]}} for s in catalog["servers"] for t in s["tools"]]
 line = {"messages": [{"role": "system", "content": "Call a tool to get the result, then reply with the result only."}, {"role": "user", "content": "hi"}], "tools": tools}
 text = json.loads(subprocess.run(["hone", "--config", "race.yaml", "inspect", "render", "--model", "merged"], input=json.dumps(line), capture_output=True, text=True, check=True).stdout)["text"]
 open("system.txt", "w").write(text[len("<|im_start|>system\n"):text.index("<|im_end|>")])
 P
+  touch began
   (CUDA_VISIBLE_DEVICES=${gpus[0]} timeout "$((minutes * 60))" hone --config race.yaml --seed 1 train --base-model merged --dataset race.json --output-dir runs/hone >"$results/hone.log" 2>&1 || true) &
   sides=$!
   (CUDA_VISIBLE_DEVICES=${gpus[1]} PYTHONPATH=site timeout "$((minutes * 60))" python3 "$here/peer.py" --model merged --tasks race.json --system system.txt --server "$server" --out runs/trl --steps 400 --rows 32 --every "${EVERY:-3}" >"$results/trl.log" 2>&1 || true) &
@@ -59,17 +66,17 @@ P
   wait $sides # shellcheck disable=SC2086
   sleep 3
   kill "$copier"
-  began=$(stat -c %W "runs/hone/config.resolved.yaml")
   : >sides.tsv
-  for a in kept/*; do
-    printf 'hone\t%s\t%s\t%s\n' "${a##*/}" "$(($(stat -c %Y "$a/adapter_model.safetensors") - began))" "$a" >>sides.tsv
-  done
-  [ ! -e runs/trl/times.jsonl ] || python3 -c "
-import json
-for l in open('runs/trl/times.jsonl'):
-    r = json.loads(l); print('trl', r['step'], round(r['seconds']), f\"runs/trl/step-{r['step']:04d}\", sep='\t')" >>sides.tsv
-  cp sides.tsv runs/trl/metrics.jsonl "$results/" || true
-  cp runs/hone/metrics.jsonl "$results/hone.metrics.jsonl" || true
+  for a in kept/* runs/trl/step-*; do
+    [ ! -e "$a/adapter_model.safetensors" ] || {
+      side=hone step=${a##*/} && [[ $a == kept/* ]] || side=trl step=$((10#${a##*-}))
+      printf '%s\t%s\t%s\t%s\n' "$side" "$step" "$(($(stat -c %Y "$a/adapter_model.safetensors") - $(stat -c %Y began)))" "$a"
+    }
+  done >>sides.tsv
+  mkdir -p "$results"/{hone,trl}
+  cp sides.tsv "$results/"
+  for side in hone trl; do cp "runs/$side/metrics.jsonl" "$results/$side/" || true; done
+  PYTHONPATH=site python3 "$here/peer.py" --model merged --tasks race.json --system system.txt --server "$server" --out runs/trl --same runs/hone/trajectories.jsonl
   models=$(for side in hone trl; do # some of each, the last too: each takes seconds to evaluate
     awk -F'\t' -v s="$side" '$1 == s {a[++n] = $4} END {k = int((n + 7) / 8); for (i = n; k && i > 0; i -= k) print a[i]}' sides.tsv
   done | paste -sd, -)

@@ -41,7 +41,7 @@ for file in sorted(results.glob("*-*.json")):
             if held:
                 best = max(held, key=lambda m: (m.get("success", 0), m.get("reward", 0)))
                 row["best"] = [best["step"], 100 * best.get("success", 0)]
-        rows["-" if arm == "start" else trial, arm][seed] = row  # a seed's start is the same for all
+        rows[trial, arm][seed] = row  # each run trains its own start, and on a GPU these differ by a point or two
 
 for file in results.glob("*-*.rows"):
     trial, seed = file.stem.rsplit("-", 1)
@@ -78,9 +78,9 @@ for file in sorted(results.glob("*-*.rows")):
     for line in file.read_text().splitlines():
         row = json.loads(line)
         if row["arm"] != "base" and "passed" in row:
-            passed["-" if row["arm"] == "start" else trial, row["arm"]][seed, row["scenario"]] = int(row["passed"])
+            passed[trial, row["arm"]][seed, row["scenario"]] = int(row["passed"])
             kinds[row["scenario"]], wordings[row["scenario"]] = row["kind"], row.get("wording", "")
-            whys["-" if row["arm"] == "start" else trial, row["arm"], row["kind"]][seed, row["scenario"]] = row.get("why", "passed")
+            whys[trial, row["arm"], row["kind"]][seed, row["scenario"]] = row.get("why", "passed")
 for (trial, arm), own in sorted(passed.items()):
     summed = rows.get((trial, arm), {})
     for seed in {s for s, _ in own}:
@@ -107,14 +107,14 @@ def interval(new, old):
 
 for (trial, arm), own in sorted(passed.items()):
     for (other, rival), theirs in sorted(passed.items()):
-        if arm == "grpo" and rival != "grpo" and (x := interval(own, theirs)):
+        if arm == "grpo" and rival != "grpo" and (rival != "start" or other == trial) and (x := interval(own, theirs)):
             print(f"{trial} over {other} {rival}: {x[0]:+.1f} [{x[1]:.1f}, {x[2]:.1f}] points of {x[3]} tasks")
             for wording in sorted(set(wordings.values())) if len(set(wordings.values())) > 1 else []:
                 part = [{key: v for key, v in of.items() if wordings[key[1]] == wording} for of in (own, theirs)]
                 if x := interval(*part):
                     print(f"  wordings {wording}: {x[0]:+.1f} [{x[1]:.1f}, {x[2]:.1f}] points of {x[3]} tasks")
 if passed:
-    arms = sorted(passed)
+    arms = [key for key in sorted(passed) if key[1] != "start" or (key[0], "grpo") in passed]
     print(f"{'kind':26}" + "".join(f"{trial + ' ' + arm:>24}" for trial, arm in arms))
     for of, mark in (kinds, ""), (wordings, "wordings "):
         for value in sorted(set(of.values())):
@@ -124,5 +124,7 @@ if passed:
                 cells += f"{100 * statistics.mean(own):24.0f}" if own else f"{'':24}"
             print(f"{mark + value:26}{cells}")
     for (trial, arm, kind), own in sorted(whys.items(), key=lambda w: (w[0][2], w[0])):
+        if (trial, arm) not in arms:
+            continue
         counted = collections.Counter(own.values())
         print(f"{kind:16} {trial + ' ' + arm:26}" + ", ".join(f"{why} {100 * n / len(own):.0f}" for why, n in counted.most_common(6)))

@@ -192,10 +192,13 @@ func (r *running) publish(ctx context.Context, step int) (now *ahead, err error)
 		return now, err
 	}
 	began := time.Now()
-	if err := r.Validation.run(ctx, step, step == r.start, r.scorer, r.log, r.progress); err != nil {
+	news, err := r.Validation.run(ctx, step, step == r.start, r.scorer, r.log, r.progress)
+	if err == nil && news {
+		err = r.watch.compare(r.Validation, step, r.log)
+	}
+	if err != nil {
 		return nil, err
 	}
-	err = r.watch.compare(r.Validation, step, r.log)
 	r.clock.began = r.clock.began.Add(time.Since(began)) // the probe is the step's, measuring is not
 	return now, err
 }

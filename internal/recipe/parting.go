@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -11,7 +12,8 @@ import (
 const (
 	leastSteps = 5   // of training before each of the two validations that are compared
 	sureness   = 3   // standard errors: 0.1% of what is compared is so far apart by chance, and many steps are
-	widest     = 0.2 // how much more training may pass than held-out scenarios do
+	widest     = 0.2 // how much more training may pass than held-out scenarios do,
+	leastHeld  = 20  // of which there have to be so many: of fewer that pass as often, one in a hundred would look so
 )
 
 // standing is how things are at a validation.
@@ -37,14 +39,15 @@ func parts(was, is standing) bool {
 		now > before && now-before > sureness*math.Sqrt(varBefore/float64(len(was.rewards))+varNow/float64(len(is.rewards)))
 }
 
-// narrow reports whether so many more episodes of training pass than of held-out scenarios that what is learnt does not carry over.
+// narrow reports whether so many more episodes of training pass than of held-out scenarios that what is learnt does not carry over. The error is what the
+// share of held-out scenarios would have, were it training's.
 func narrow(is standing) bool {
-	if is.n == 0 || len(is.passed) < leastSteps {
+	if is.n < leastHeld || len(is.passed) < leastSteps {
 		return false
 	}
 	trained, variance := moments(is.passed)
 	gap := trained - is.success
-	return gap > widest && gap > sureness*math.Sqrt(is.success*(1-is.success)/is.n+variance/float64(len(is.passed)))
+	return gap > widest && gap > sureness*math.Sqrt(trained*(1-trained)/is.n+variance/float64(len(is.passed)))
 }
 
 // moments are the mean and the variance of values.
@@ -73,8 +76,10 @@ func (w *watch) compare(v *Validation, steps int, log Log) error {
 		return err
 	}
 	var before []standing
-	for s := v.Every; s < steps; s += v.Every {
-		before = append(before, v.standing(s, held, trained))
+	for _, s := range slices.Sorted(maps.Keys(held)) {
+		if s < steps {
+			before = append(before, v.standing(s, held, trained))
+		}
 	}
 	is := v.standing(steps, held, trained)
 	w.parting(before, is)

@@ -56,7 +56,9 @@ func TestNarrow(t *testing.T) {
 		{"both pass", standing{success: 0.72, n: 64, passed: rewards(10, 0.77, 0.05)}, false},
 		{"held-out scenarios pass more", standing{success: 0.9, n: 64, passed: rewards(10, 0.3, 0.05)}, false},
 		{"apart, and no more than may be", standing{success: 0.6, n: 10000, passed: rewards(10, 0.78, 0.01)}, false},
-		{"few scenarios", standing{success: 0.4, n: 8, passed: rewards(10, 0.77, 0.05)}, false},
+		{"few scenarios", standing{n: 19, passed: rewards(10, 0.77, 0.05)}, false},
+		{"enough scenarios", standing{n: 20, passed: rewards(10, 0.77, 0.05)}, true},
+		{"as it is by chance, of few that pass", standing{n: 20, passed: rewards(10, 0.25, 0.01)}, false},
 		{"steps that differ much", standing{success: 0.4, n: 64, passed: []float64{1, 0.3, 1, 0.3, 1, 0.3}}, false},
 		{"few steps", standing{success: 0.2, n: 64, passed: rewards(4, 0.77, 0.05)}, false},
 		{"what passes is not known", standing{success: 0.2, n: 64, rewards: rewards(10, 1, 0.1)}, false},
@@ -110,7 +112,7 @@ func TestPartingIsTold(t *testing.T) {
 		{"learnt", 0.1, func(step int) int { return step }, ""},
 		{"worse in both", -0.1, func(step int) int { return 26 - step }, ""},
 	} {
-		for _, stops := range [][]int{{-1}, {12, -1}} { // before an episode of that step
+		for _, stops := range [][]int{{-1}, {12, -1}, {15, -1}} { // before an episode of that step; step 15 begins with an evaluation
 			log := newLog(t)
 			for _, at := range stops {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -151,7 +153,7 @@ func TestNarrowIsTold(t *testing.T) {
 		passes int // of 26 held-out scenarios
 		want   string
 	}{{7, "before step 10 the episodes of training pass at 80%, those of held-out scenarios at 27%"}, {18, ""}} {
-		for _, stops := range [][]int{{-1}, {17, -1}} {
+		for _, stops := range [][]int{{-1}, {17, -1}, {10, -1}} { // step 10 begins with an evaluation
 			log := newLog(t)
 			for _, at := range stops {
 				ctx, cancel := context.WithCancel(t.Context())

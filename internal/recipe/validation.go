@@ -27,11 +27,11 @@ func (v *Validation) due(steps, total int) bool {
 }
 
 // run evaluates the policy that is published, after so many steps, and records how good it is. An evaluation that was
-// recorded before is not run again where again is set, nor an episode that was kept.
-func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scorer, log Log, progress Progress) error {
+// recorded before is not run again where again is set, and is no news; nor is an episode that was kept.
+func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scorer, log Log, progress Progress) (news bool, err error) {
 	if again {
 		if _, ok, err := log.Recorded(ValidationStage, steps); ok || err != nil {
-			return err
+			return false, err
 		}
 	}
 	if v.Scorer != nil {
@@ -41,9 +41,9 @@ func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scor
 		progress(fmt.Sprintf("%s/%d", ValidationStage, steps), done, total, note)
 	}}.Run(ctx, v.Scenarios)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return log.Metrics(ValidationStage, steps, v.measure(ts))
+	return true, log.Metrics(ValidationStage, steps, v.measure(ts))
 }
 
 // measure describes an evaluation, over the episodes whose outcome is the policy's doing:

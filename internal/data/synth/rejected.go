@@ -18,7 +18,7 @@ func (m *maker) rejected(drafts []*Candidate) (list []scenario.Scenario) {
 			d.Gold = append(d.Gold, x.gold())
 		}
 		random := m.random("rejected", c.key())
-		f := pick(random, seen())
+		f := pick(random, families(scenario.Train))
 		if d.Task = c.Task; !c.Taught {
 			d.Task = m.text(c, f, random)
 		}

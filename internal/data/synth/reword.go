@@ -49,7 +49,7 @@ func (m *maker) reword(ctx context.Context, list []draftOf) error {
 // a template says.
 func (m *maker) baseOf(d *draftOf) {
 	random := m.random("base", d.of.key())
-	f := pick(random, seen())
+	f := pick(random, families(scenario.Train))
 	if d.of.Taught {
 		d.of.Task += f.reply(d.of.Answer, random)
 		return

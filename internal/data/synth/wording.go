@@ -12,7 +12,7 @@ import (
 //go:embed wordings/*.json
 var wordingFiles embed.FS
 
-// family is a way to word tasks. Test and validation tasks are worded by families that no training task is.
+// family is a way to word tasks. No family words tasks of two splits.
 type family struct {
 	Name    string   `json:"name"`
 	Request request  `json:"request"`
@@ -52,19 +52,25 @@ func (r request) of(s *subject) string {
 	return byName(s)
 }
 
-// seen are the families of training tasks, held those of the others.
-var seen, held = sync.OnceValue(func() []family { return familiesOf("training") }), sync.OnceValue(func() []family { return familiesOf("held_out") })
+// families are those of a split's tasks: what is chosen by validation tasks has seen no wording of the test.
+func families(split string) []family { return allFamilies()[split] }
 
-func familiesOf(name string) (families []family) {
-	data, err := wordingFiles.ReadFile("wordings/" + name + ".json")
-	if err == nil {
-		err = json.Unmarshal(data, &families)
+var allFamilies = sync.OnceValue(func() map[string][]family {
+	all := map[string][]family{}
+	for _, split := range splits() {
+		name := "wordings/" + split + ".json"
+		data, err := wordingFiles.ReadFile(name)
+		var of []family
+		if err == nil {
+			err = json.Unmarshal(data, &of)
+		}
+		if err != nil {
+			panic(name + ": " + err.Error()) // a file of the program itself
+		}
+		all[split] = of
 	}
-	if err != nil {
-		panic("wordings/" + name + ".json: " + err.Error()) // a file of the program itself
-	}
-	return families
-}
+	return all
+})
 
 // text words a candidate by a family.
 func (m *maker) text(c *Candidate, f family, r *rand.Rand) string {

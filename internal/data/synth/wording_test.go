@@ -8,23 +8,25 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hone/internal/episode/scenario"
 )
 
 // TestWordings looks at each pattern: that its placeholders are what it is filled with, each as often as it has to be, and that a
-// family has what each kind of task needs. No pattern is of training and held-out tasks.
+// family has what each kind of task needs. No pattern is of two splits.
 func TestWordings(t *testing.T) {
 	placeholder := regexp.MustCompile(`\{\w+\}`)
 	names, patterns := map[string]bool{}, map[string]string{}
-	for file, families := range map[string][]family{"training": seen(), "held_out": held()} {
-		data, _ := wordingFiles.ReadFile("wordings/" + file + ".json")
+	for _, split := range splits() {
+		data, _ := wordingFiles.ReadFile("wordings/" + split + ".json")
 		strict := json.NewDecoder(bytes.NewReader(data))
 		strict.DisallowUnknownFields()
 		if err := strict.Decode(new([]family)); err != nil {
-			t.Fatalf("%s: %v", file, err)
+			t.Fatalf("%s: %v", split, err)
 		}
-		for _, f := range families {
-			if names[f.Name] || f.Name == "" || !slices.Contains([]request{inDescription, inName, inOtherWords}, f.Request) || (f.Request == inOtherWords) != (file == "held_out") {
-				t.Errorf("%s: name %q, request %q", file, f.Name, f.Request)
+		for _, f := range families(split) {
+			if names[f.Name] || f.Name == "" || !slices.Contains([]request{inDescription, inName, inOtherWords}, f.Request) || (f.Request == inOtherWords) != (split != scenario.Train) {
+				t.Errorf("%s: name %q, request %q", split, f.Name, f.Request)
 			}
 			names[f.Name] = true
 			if len(f.One) != len(f.Bare) {
@@ -43,18 +45,18 @@ func TestWordings(t *testing.T) {
 					if want := strings.Fields(kind); !slices.Equal(got, braced(want)) {
 						t.Errorf("%s: %q has %v, and is filled with %v", f.Name, p, got, want)
 					}
-					if where, ok := patterns[p]; ok && where != file {
-						t.Errorf("%q is of training and held-out tasks", p)
+					if where, ok := patterns[p]; ok && where != split {
+						t.Errorf("%q is of %s and %s", p, where, split)
 					}
-					if patterns[p] = file; kind != "name value" && !strings.ContainsAny(p[len(p)-1:], ".?") {
+					if patterns[p] = split; kind != "name value" && !strings.ContainsAny(p[len(p)-1:], ".?") {
 						t.Errorf("%s: %q is no sentence", f.Name, p)
 					}
 				}
 			}
 		}
 	}
-	if len(seen()) < 10 {
-		t.Errorf("%d families of training tasks: a model learns the wordings themselves where they are few (docs/LEARNING.md)", len(seen()))
+	if n := len(families(scenario.Train)); n < 10 {
+		t.Errorf("%d families of training tasks: a model learns the wordings themselves where they are few (docs/LEARNING.md)", n)
 	}
 }
 

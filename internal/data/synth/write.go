@@ -113,15 +113,15 @@ const rewordings = 6
 
 // word gives a scenario its task, id and provenance, or says why there is none.
 func (m *maker) word(d *draftOf, said map[string]bool) string {
-	families, kind := seen(), "wording:seen"
+	kind := "wording:seen"
 	if d.Split != scenario.Train {
-		families, kind = held(), "wording:held"
+		kind = "wording:held"
 	}
 	c := d.of
 	key := c.key()
 	random := m.random("word", key)
 	for try := range rewordings {
-		f := pick(random, families)
+		f := pick(random, families(d.Split))
 		switch {
 		case c.own != nil:
 			d.Task, f.Name = m.text(c, f, random), c.own.wording(d.Split)
