@@ -46,7 +46,8 @@ func newDemoLearn(a *app) *cobra.Command {
 		Short: "Compare GRPO with SFT of equal size, from one start on few demonstrations; for a GPU, or hours of CPU",
 		Long: "learn fine-tunes on few demonstrations of the demo's tasks, then goes on from that adapter in several ways that\n" +
 			"are of about equal size: " + study.ArmGRPO + " (live rollouts, rule rewards), " + study.ArmRejection + " (SFT on the start's own rollouts\n" +
-			"that passed), " + study.ArmContinued + " (SFT on the same demonstrations) and " + study.ArmGold + " (SFT on executed solutions of GRPO's tasks).\n" +
+			"that passed), " + study.ArmRFT + " (SFT on these and the demonstrations), " + study.ArmContinued + " (SFT on the same demonstrations) and\n" +
+			study.ArmGold + " (SFT on executed solutions of GRPO's tasks).\n" +
 			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
 		Example: "  hone demo learn --backend cuda --seed 1\n  hone demo learn --arms grpo --split validation\n" +
 			"  hone demo learn --dataset tasks.json --mcp-config .mcp.json --demonstrations 100",

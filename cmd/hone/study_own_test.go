@@ -61,7 +61,7 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 		}
 	}
 	command := []string{"demo", "learn", "--dataset", "tasks.jsonl", "--mcp-config", "mcp.json", "--backend", "go", "--seed", "3", "--demonstrations", "3", "--shown-kinds", "1",
-		"--epochs", "1", "--steps", "1", "--groups", "2", "--group-size", "2", "--arms", "grpo,gold", "--reward-noise", "1", "--output-dir", "out"}
+		"--epochs", "1", "--steps", "1", "--groups", "2", "--group-size", "2", "--arms", "grpo,rft,gold", "--reward-noise", "1", "--output-dir", "out"}
 	ran(2, append(slices.Clone(command), "--reward-noise", "1.5")...)
 	ran(0, append(slices.Clone(command), "--dry-run")...)
 	ran(2, append(slices.Clone(command), "--shown-kinds", "0", "--demonstrations", "9", "--output-dir", "unsolved")...) // the arm gold has nothing to learn from
@@ -70,13 +70,16 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 		t.Error("an arm without a step is refused after its run has begun")
 	}
 	ran(0, command...)
-	for name, next := range map[string]string{"start": "grpo: ", "grpo": "gold: "} { // a result is told before the next arm has trained
+	for name, next := range map[string]string{"start": "grpo: ", "grpo": "rft: "} { // a result is told before the next arm has trained
 		if told, after := strings.Index(said.String(), "\n"+name+" "), strings.Index(said.String(), "\n"+next); told < 0 || after < told {
 			t.Errorf("%s is told at %d, and the next arm's end at %d: %s", name, told, after, &said)
 		}
 	}
 	if len(sold()) == 0 {
 		t.Error("nothing was made on the server")
+	}
+	if !strings.Contains(said.String(), "rft trains on 0 rows that passed and 3 demonstrations") {
+		t.Errorf("rft has other rows: %s", &said)
 	}
 	var tasks demo.Tasks
 	if err := json.Unmarshal([]byte(contents(t, "out/tasks.json")), &tasks); err != nil {

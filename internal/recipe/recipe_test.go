@@ -738,6 +738,12 @@ func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
 	if runner.episodes != 0 {
 		t.Error("finished rollouts were sampled again")
 	}
+	r.Beside = []batch.Sequence{{IDs: []int32{1, 777}, Trained: []bool{false, true}}}
+	log = newLog(t)
+	if got, _, err := run(log, -1); err != nil || !strings.Contains(fmt.Sprint(got.Steps), "777") || !strings.Contains(fmt.Sprint(got.Steps), "102") ||
+		!slices.Contains(log.said, "kept trains on 4 rows that passed and 1 demonstration") {
+		t.Errorf("%v: beside a demonstration it trained on %s, and said %q", err, got.Steps, log.said)
+	}
 	episode := func(rollout int, o trajectory.Outcome) *trajectory.Trajectory {
 		return &trajectory.Trajectory{Rollout: rollout, Outcome: o, Turns: []trajectory.Turn{{BridgeIDs: []int32{1}}}}
 	}

@@ -20,6 +20,8 @@ type Rejection struct {
 	SFT       SFT // its Stage names the training; the rollouts are the stage of that name and "_rollouts"
 	// Keep says which scored episodes are good.
 	Keep func(*trajectory.Trajectory) bool
+	// Beside are demonstrations that it trains on too, each row as likely as an episode's (RFT, arXiv 2308.01825); none: on its own episodes alone.
+	Beside []batch.Sequence
 }
 
 // Run samples, or reads back what an earlier attempt sampled, then trains, and leaves the adapter published.
@@ -34,12 +36,17 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 		return err
 	}
 	rows := r.rows(groups)
-	if len(rows) == 0 {
+	if len(rows)+len(r.Beside) == 0 {
 		return &fault.Error{Code: fault.CodeFailures, What: "no rollout is good enough to train on", Where: r.SFT.Stage,
 			Why:  fmt.Sprintf("%d were made of each of %s", r.GroupSize, fault.Count(len(groups), "scenario")),
 			Next: "begin from a model that passes some: more demonstrations, or more epochs of them"}
 	}
-	return r.SFT.Run(ctx, rows, trainer, publisher, log, progress)
+	text := fmt.Sprintf("%s trains on %s that passed", r.SFT.Stage, fault.Count(len(rows), "row"))
+	if len(r.Beside) > 0 {
+		text += fmt.Sprintf(" and %s", fault.Count(len(r.Beside), "demonstration"))
+	}
+	log.Notice(text)
+	return r.SFT.Run(ctx, slices.Concat(rows, r.Beside), trainer, publisher, log, progress)
 }
 
 // rows are the best of the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a hard one. Best are

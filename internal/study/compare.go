@@ -50,6 +50,7 @@ type Options struct {
 const (
 	ArmGRPO      = "grpo"
 	ArmRejection = "rejection" // SFT on those of the start's own rollouts that passed, as many as GRPO samples
+	ArmRFT       = "rft"       // SFT on these and on the start's demonstrations
 	ArmContinued = "continued" // SFT on the start's demonstrations, further
 	ArmGold      = "gold"      // SFT on executed solutions of the very tasks GRPO is only told to try
 )
@@ -72,7 +73,7 @@ type kept struct {
 }
 
 // Arms are the ways to go on that there are, in the order they are run.
-func Arms() []string { return []string{ArmGRPO, ArmRejection, ArmContinued, ArmGold} }
+func Arms() []string { return []string{ArmGRPO, ArmRejection, ArmRFT, ArmContinued, ArmGold} }
 
 // Compare fine-tunes on few demonstrations and goes on from there in several ways, in a new run directory.
 func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
@@ -272,7 +273,7 @@ func supervisedSteps(c config.Config) int {
 }
 
 // arm trains one arm from the adapter that is loaded.
-func (s comparison) arm(ctx context.Context, name string) error {
+func (s comparison) arm(ctx context.Context, name string) (err error) {
 	grpo := s.pipeline(job.MaxMismatch(s.episodes.Model)).GRPO
 	sampled := func() recipe.Runner { return s.track.Rollouts(s.episodes.Rollouts(s.c.Rollout.Temperature)) }
 	steps := supervisedSteps(s.c)
@@ -291,13 +292,17 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		return supervised(s.tasks.Demonstrations)
 	case ArmGold:
 		return supervised(s.tasks.Solutions)
-	case ArmRejection:
+	case ArmRejection, ArmRFT:
 		success := s.episodes.Criteria(job.ByID(s.tasks.Train), nil)
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
+		if name == ArmRFT {
+			if r.Beside, err = s.episodes.Rows(s.tasks.Demonstrations); err != nil {
+				return err
+			}
+		}
 		return r.Run(ctx, s.tasks.Train, sampled(), s.track.Scores(s.episodes.Scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
 	case ArmGRPO:
 		grpo.Validation = s.validation
-		var err error
 		if grpo.Parity, err = s.episodes.Parity(s.c, s.tasks.Train); err != nil {
 			return err
 		}
