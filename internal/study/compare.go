@@ -184,7 +184,7 @@ func (d experiment) compare(ctx context.Context, k kept) (err error) {
 	}
 	defer l.Close()
 	validation := l.Validation(d.c, tasks.Validation)
-	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: ArmGRPO, Engine: l.Model.Engine, Measures: validation != nil})
+	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
 	defer func() { track.Close(err) }()
 	s := comparison{experiment: d, episodes: l, tasks: tasks, kept: k, validation: track.Validation(validation), track: track,
 		trainer: track.Trainer(l.Trainer, metrics.Train), publisher: track.Publisher(l.Policy),
@@ -194,6 +194,14 @@ func (d experiment) compare(ctx context.Context, k kept) (err error) {
 		return err
 	}
 	return s.report(systems)
+}
+
+// mainOf is the arm that a comparison is for: GRPO where it is run, else the first.
+func mainOf(arms []string) string {
+	if len(arms) == 0 || slices.Contains(arms, ArmGRPO) {
+		return ArmGRPO
+	}
+	return arms[0]
 }
 
 // comparison is one in an open environment.

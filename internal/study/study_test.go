@@ -115,6 +115,15 @@ func TestArmsBeginAtTheStart(t *testing.T) {
 	}
 }
 
+// A comparison without GRPO is not said to be at work on it.
+func TestMainOfAComparison(t *testing.T) {
+	for want, arms := range map[string][]string{ArmGRPO: {ArmGold, ArmGRPO}, ArmRFT: {ArmRFT, ArmGold}} {
+		if got := mainOf(arms); got != want {
+			t.Errorf("%q of %q, want %s", got, arms, want)
+		}
+	}
+}
+
 // The base model, the start and all arms are compared: each with the base model and the start, and the first arm with each other.
 func TestPairsOfAComparison(t *testing.T) {
 	var got []string
