@@ -167,6 +167,10 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	if events, err := filepath.Glob("out/tfevents/*"); err != nil || len(events) == 0 {
 		t.Errorf("nothing for TensorBoard: %v", err)
 	}
+	ran(0, append(slices.Clone(command), "--arms", "", "--output-dir", "bare")...)
+	if files, _ := filepath.Glob("bare/tfevents/*"); len(files) != 1 || !strings.Contains(contents(t, files[0]), "train/grad_norm") {
+		t.Errorf("without an arm the start is what is trained, and %q do not have it so", files)
+	}
 	if err := os.Remove("tasks.jsonl"); err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func (d experiment) compare(ctx context.Context, k kept) (err error) {
 	}
 	defer l.Close()
 	validation := l.Validation(d.c, tasks.Validation)
-	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
+	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: d.mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
 	defer func() { track.Close(err) }()
 	s := comparison{experiment: d, episodes: l, tasks: tasks, kept: k, validation: track.Validation(validation), track: track,
 		trainer: track.Trainer(l.Trainer, metrics.Train), publisher: track.Publisher(l.Policy),
@@ -196,12 +196,15 @@ func (d experiment) compare(ctx context.Context, k kept) (err error) {
 	return s.report(systems)
 }
 
-// mainOf is the arm that a comparison is for: GRPO where it is run, else the first.
-func mainOf(arms []string) string {
-	if len(arms) == 0 || slices.Contains(arms, ArmGRPO) {
+// mainOf is the stage that a comparison is for: GRPO where it is an arm, else the first arm, else the start's SFT.
+func (d experiment) mainOf(arms []string) string {
+	switch {
+	case slices.Contains(arms, ArmGRPO):
 		return ArmGRPO
+	case len(arms) > 0:
+		return arms[0]
 	}
-	return arms[0]
+	return job.SFTOf(d.c).Stage
 }
 
 // comparison is one in an open environment.

@@ -117,8 +117,8 @@ func TestArmsBeginAtTheStart(t *testing.T) {
 
 // A comparison without GRPO is not said to be at work on it.
 func TestMainOfAComparison(t *testing.T) {
-	for want, arms := range map[string][]string{ArmGRPO: {ArmGold, ArmGRPO}, ArmRFT: {ArmRFT, ArmGold}} {
-		if got := mainOf(arms); got != want {
+	for want, arms := range map[string][]string{ArmGRPO: {ArmGold, ArmGRPO}, ArmRFT: {ArmRFT, ArmGold}, "sft": {}} {
+		if got := (experiment{c: config.Default()}).mainOf(arms); got != want {
 			t.Errorf("%q of %q, want %s", got, arms, want)
 		}
 	}
