@@ -80,6 +80,7 @@ func around() []Named {
 		{"sampling/sampling_logp_difference/max", "grpo", "largest difference of a token's logprob between sampler and trainer", same},
 		{"sampling/mismatch_kl", "grpo", "mean divergence of sampler and trainer, nats a token", ""},
 		{"sampling/mean_ratio", "grpo", "mean ratio of their probabilities", ""},
+		{"sampling/episodes_apart", "grpo", "episodes that were left out of the step, as sampler and trainer differ there by more than in the others", ""},
 		{"sampling/probe_kl", "grpo", "the same of a probe of the step's policy, before its episodes", ""},
 		{"sampling/probe_max_logp_delta", "grpo", "largest difference of a token's logprob on the probe", ""},
 		{"sampling/importance_sampling_ratio/min", "grpo", "least weight by which the difference is corrected, where it is", same},

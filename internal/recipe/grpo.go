@@ -68,7 +68,7 @@ type GRPO struct {
 	Temperature     float64          // that the runner samples at
 	Staleness       int              // policies that episodes may be behind the trainer's: 0, or 1, by which rollouts and training overlap
 	CheckpointEvery int              // steps; 0: at the end only
-	MaxMismatch     float64          // bound on the mean mismatch KL of a step, in nats a token
+	MaxMismatch     float64          // bound on the mean mismatch KL of a step, in nats a token (guarded)
 	Seed            uint64
 	Validation      *Validation // while it trains; nil: none
 	Parity          *Parity     // a probe of each policy that is given to the sampler; nil: none
@@ -218,7 +218,8 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 		return 0, stopped(err, r.Stage, step, r.trainer, r.log)
 	}
 	earlier = append(earlier, shown...)
-	rows, leftOut := r.rows(slices.Concat(now.groups, now.recovered), earlier...) // one row an episode, with its A
+	learnt := slices.Concat(now.groups, now.recovered)
+	rows, leftOut := r.rows(learnt, earlier...) // one row an episode, with its A
 	if len(now.sampled)+len(now.recovered) > len(now.groups) {
 		_, leftOut = r.rows(now.sampled) // metrics are of all episodes: what is kept of them is no fair sample
 	}
@@ -230,7 +231,7 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 		if r.lag != nil && step+1 < r.Steps {
 			r.next = begin(ctx, true, r.sample(step+1))
 		}
-		if stats, compared, refused, err = r.update(ctx, rows, update, step, episodes.stale); err != nil {
+		if stats, compared, refused, err = r.update(ctx, rows, learnt, update, step, episodes.stale); err != nil {
 			return 0, err
 		}
 	}

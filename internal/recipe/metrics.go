@@ -37,6 +37,7 @@ import (
 //	kl                          mean divergence from the reference policy in nats a token, where there is one
 //	sampling/importance_sampling_ratio/min, mean, max  weights by which the sampler's difference is corrected, where it is
 //	sampling/importance_sampling_masked  share of trained tokens whose weight is 0
+//	sampling/episodes_apart     episodes that were left out of the step, since sampler and trainer were too far apart there (guarded)
 //	sampling/probe_kl, sampling/probe_max_logp_delta  the same of a probe of the step's policy (Parity), before its episodes
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
 func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {

@@ -30,10 +30,10 @@ const slack = 4
 
 // apart is one token as sampler and trainer see it.
 type apart struct {
-	prompt, at int // which prompt's, and its index in the completion
-	id         int32
-	sampler    float32
-	trainer    float32
+	row, at int // which row of the batch, and its index among those trained in it
+	id      int32
+	sampler float32
+	trainer float32
 }
 
 // delta is the difference of the logprobs.
@@ -81,7 +81,7 @@ func (p *Parity) look(ctx context.Context, where string, temperature, bound floa
 	}
 	return metrics, &fault.Error{Code: fault.CodeError, What: "sampler and trainer do not hold the same policy", Where: where,
 		Why: fmt.Sprintf("the mean mismatch KL of %d probed tokens, without the %d farthest, is %.2g nats a token, and the bound is %.2g; farthest is token %d of the completion of prompt %d, %q (id %d): "+
-			"its logprob is %.4f to the sampler and %.4f to the trainer", len(tokens), leftOut(len(tokens)), kept, ProbeBound(bound), worst.at, worst.prompt, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
+			"its logprob is %.4f to the sampler and %.4f to the trainer", len(tokens), leftOut(len(tokens)), kept, ProbeBound(bound), worst.at, worst.row, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
 		Next: "the steps before are kept, and no episode of this policy was run; where sampler.url is set, the server must serve the same base model, unquantised and in a like dtype, and apply the adapter to all of its target modules"}
 }
 
@@ -107,18 +107,18 @@ func leftOut(tokens int) int {
 }
 
 func (p *Parity) text(id int32) string {
-	if p.Text == nil {
+	if p == nil || p.Text == nil {
 		return ""
 	}
 	return p.Text(id)
 }
 
-// tokensOf are the trained tokens of a batch with their scores.
+// tokensOf are the trained tokens of a batch that a sampler has logprobs of, with their scores.
 func tokensOf(b batch.Batch, scores [][]float32) (tokens []apart) {
 	for i, r := range b.Rows {
 		at := 0
 		for j, trained := range r.Trained {
-			if trained {
+			if trained && r.SamplerLogprobs != nil {
 				tokens = append(tokens, apart{i, at, r.IDs[j], r.SamplerLogprobs[j], scores[i][j]})
 				at++
 			}

@@ -3,10 +3,8 @@ package recipe
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
 
@@ -82,11 +80,11 @@ func (g GRPO) corrected(rows batch.Batch, old [][]float32, metrics map[string]fl
 	return rows, nil
 }
 
-// update takes the optimiser steps on a batch, unless the rows teach nothing or refused says why the first must not be taken. Where it
-// fails, the steps before this one are kept, unless the trainer cannot be put back to where they left it. More are metrics of what the rows
+// update takes the optimiser steps on the batch that groups became, unless the rows teach nothing or refused says why the first must not be taken. Where
+// it fails, the steps before this one are kept, unless the trainer cannot be put back to where they left it. More are metrics of what the rows
 // were compared with.
-func (r *running) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, stale bool) (s batch.StepStats, more map[string]float64, refused, err error) {
-	trainer, guard := r.trainer, r.watch.guardOf(stale)
+func (r *running) update(ctx context.Context, rows batch.Batch, groups []trajectory.Group, u batch.Update, step int, stale bool) (s batch.StepStats, more map[string]float64, refused, err error) {
+	trainer := r.trainer
 	if rows.NumTrained() > 0 {
 		if rows, more, err = r.compared(ctx, rows, trainer); err != nil {
 			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
@@ -102,13 +100,18 @@ func (r *running) update(ctx context.Context, rows batch.Batch, u batch.Update, 
 			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
 	}
-	var each []batch.StepStats
+	first, refused, err := r.guarded(ctx, &parts[0], groups, step, stale, more)
+	if err != nil {
+		return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
+	}
+	if refused != nil {
+		return first, more, refused, nil
+	}
+	each := make([]batch.StepStats, 0, passes*len(parts))
 	for i := range passes * len(parts) {
-		x, err := trainer.Gradient(ctx, parts[i%len(parts)], r.objective())
-		if err == nil && i == 0 {
-			if far := guard.refuses(x); far != "" {
-				return x, more, r.mismatch(step, far), nil
-			}
+		x, err := first, error(nil)
+		if i > 0 {
+			x, err = trainer.Gradient(ctx, parts[i%len(parts)], r.objective())
 		}
 		if err == nil {
 			x.GradNorm, err = trainer.Apply(u)
@@ -138,37 +141,4 @@ func ofIterations(each []batch.StepStats) batch.StepStats {
 	last := each[len(each)-1]
 	s.Loss, s.GradNorm, s.Entropy, s.Clipped, s.KL = s.Loss/n, s.GradNorm/n, s.Entropy/n, last.Clipped, last.KL
 	return s
-}
-
-// leastTokens is over how many tokens a mean mismatch is judged at least. A late step trains few, and of these one or two that bfloat16 rounds by
-// a whole nat say nothing of the policy: over 512 tokens they ended a run that was sound (docs/LOG.md).
-const leastTokens = 4096
-
-// guard bounds the mean mismatch KL, in nats a token, of the tokens of a step. Those of steps with few tokens are judged together with the
-// next steps', and as if there were leastTokens with no mismatch beside: so one token cannot end a run, and what is off by more than the
-// bound does after so many tokens at the latest. A run that goes on begins to count anew.
-type guard struct {
-	bound  float64
-	nats   float64 // of steps that were too short alone
-	tokens float64
-}
-
-// refuses says why a step must not be taken, or "".
-func (g *guard) refuses(s batch.StepStats) string {
-	nats, tokens := g.nats+s.Mismatch*float64(s.NumTrained), g.tokens+float64(s.NumTrained)
-	mean := nats / max(tokens, leastTokens)
-	if !(mean <= g.bound) { // a NaN is refused too
-		return fmt.Sprintf("the mean mismatch KL of %d tokens is %.2g nats a token, the bound is %.2g over %d tokens or more; the largest difference of a logprob is %.2g",
-			int(tokens), nats/tokens, g.bound, leastTokens, s.MaxDelta)
-	}
-	if g.nats, g.tokens = nats, tokens; tokens >= leastTokens {
-		g.nats, g.tokens = 0, 0
-	}
-	return ""
-}
-
-func (g GRPO) mismatch(step int, why string) error {
-	return &fault.Error{Code: fault.CodeError, What: "the trainer does not see the policy that was sampled from",
-		Where: fmt.Sprintf("%s step %d", g.Stage, step), Why: why,
-		Next: "the steps before are kept, and hone runs show names their checkpoint; engine.dtype: f32 has sampler and trainer round alike"}
 }

@@ -3,7 +3,6 @@ package recipe
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"hone/internal/episode/trajectory"
@@ -28,6 +27,7 @@ type watch struct {
 	entropy       float64 // of the first step that it saw
 	said          map[string]bool
 	guard         guard
+	far           int // steps in a row that left episodes out of which sampler and trainer think too differently
 }
 
 // look sees the episodes of a step and their metrics. It is an error where too many were masked for too long.
@@ -139,13 +139,4 @@ func mostFrequent(groups []trajectory.Group, of func(*trajectory.Trajectory) (st
 		}
 	}
 	return most, example[most]
-}
-
-// guardOf is what bounds the mismatch of a step. Episodes of an earlier policy are apart from the trainer's by what it learnt since: of them only what
-// is no number is refused. That the samplers hold what they are to hold, Publish compares by checksums.
-func (w *watch) guardOf(stale bool) *guard {
-	if stale {
-		return &guard{bound: math.Inf(1)}
-	}
-	return &w.guard
 }
