@@ -14,12 +14,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
@@ -37,7 +39,8 @@ type sampling struct {
 	seeds   []float64                      // of completions, in the order in which each was first asked for
 	refuse  func(completion, try int) bool // by its place among the seeds, and which attempt it is; nil: none is
 	tries   map[float64]int
-	through string // begin of the paths in which adapters are handed over; the rest is as here
+	alter   func(completion int, answer []byte) []byte // nil: none is
+	through string                                     // begin of the paths in which adapters are handed over; the rest is as here
 	here    string
 }
 
@@ -83,7 +86,8 @@ func (s *sampling) pass(to http.Handler, w http.ResponseWriter, r *http.Request)
 	body, _ := io.ReadAll(r.Body) // a body that broke off is the server's to refuse
 	s.mu.Lock()
 	s.asked = append(s.asked, r.Method+" "+r.URL.Path+" "+string(body))
-	refused := s.refuse != nil && s.refuse(s.completion(r.URL.Path, body))
+	place, try := s.completion(r.URL.Path, body)
+	refused := s.refuse != nil && s.refuse(place, try)
 	s.now++
 	s.most = max(s.most, s.now)
 	s.mu.Unlock()
@@ -97,7 +101,14 @@ func (s *sampling) pass(to http.Handler, w http.ResponseWriter, r *http.Request)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.Host = "" // the server answers its own names alone
-	to.ServeHTTP(w, r)
+	if s.alter == nil || try == 0 {
+		to.ServeHTTP(w, r)
+		return
+	}
+	answer := httptest.NewRecorder()
+	to.ServeHTTP(answer, r)
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(s.alter(place, answer.Body.Bytes()))
 }
 
 // completion is the place of the one that is asked for, from 1, and which attempt it is; of another request the last one's, and 0.
@@ -215,8 +226,8 @@ func TestTrainByARemoteSampler(t *testing.T) {
 	}
 }
 
-// firstOfEpisodes is the place of their first completion: before it are what Open asks for, and the probe's four.
-const firstOfEpisodes = 6
+// firstOfEpisodes is the place of their first completion: before it are the probe's four, and what Open asks for has the seed of one of these.
+const firstOfEpisodes = 5
 
 // A task that does not fit is no reason to end a run: the probe of a step leaves it out, as training does its episodes.
 func TestATaskThatDoesNotFitIsNotProbed(t *testing.T) {
@@ -257,6 +268,34 @@ func TestAFailingSamplerIsNoReward(t *testing.T) {
 		t.Errorf("exit code %d, %d lost, %s", code, lost, said)
 	}
 }
+
+// An episode whose logprobs are not the policy's is left out, and named with its farthest token; where all are so, the run ends.
+func TestAnEpisodeOfAnotherPolicyIsLeftOut(t *testing.T) {
+	mcp := awayFolder(t)
+	for name, all := range map[string]bool{"one completion": false, "each of an episode": true} {
+		if err := os.RemoveAll("out"); err != nil {
+			t.Fatal(err)
+		}
+		s := sampler(t, "toy.gguf")
+		s.alter = func(completion int, answer []byte) []byte {
+			if completion != firstOfEpisodes && (!all || completion < firstOfEpisodes) {
+				return answer
+			}
+			return firstLogprob.ReplaceAllFunc(answer, func(b []byte) []byte { return append(b[:bytes.IndexByte(b, '[')+1:len(b)], "-9.5"...) })
+		}
+		code, said, _ := trained(t, s, ", slots: 1, max_mismatch: 1.0e-6", "--mcp", mcp)
+		left := strings.Count(contents(t, "out/metrics.jsonl"), `"sampling/episodes_apart":1,`)
+		told := strings.Contains(said, "its logprob is -9.5000 to the sampler") && slices.ContainsFunc(trajectoriesOf(t, "out"), func(x trajectory.Trajectory) bool {
+			return x.Turns[0].SamplerLogprobs[0] == -9.5 && strings.Contains(said, " of a completion of episode "+x.ID+", \"")
+		})
+		if !told || all && (code != int(fault.CodeError) || left != 0) || !all && (code != 0 || left != 1 || !strings.Contains(said, "step 0 learns nothing from 1 episode")) {
+			t.Errorf("%s: exit code %d, %d steps leave one out, %s", name, code, left, said)
+		}
+	}
+}
+
+// firstLogprob is the first of a completion's logprobs, and what is before it.
+var firstLogprob = regexp.MustCompile(`"token_logprobs": ?\[[^,\]]+`)
 
 // A server that is gone stops the run, which goes on when it is back.
 func TestASamplerThatIsGoneStopsTheRun(t *testing.T) {
