@@ -286,7 +286,7 @@ func TestAnEpisodeOfAnotherPolicyIsLeftOut(t *testing.T) {
 		code, said, _ := trained(t, s, ", slots: 1, max_mismatch: 1.0e-6", "--mcp", mcp)
 		left := strings.Count(contents(t, "out/metrics.jsonl"), `"sampling/episodes_apart":1,`)
 		told := strings.Contains(said, "its logprob is -9.5000 to the sampler") && slices.ContainsFunc(trajectoriesOf(t, "out"), func(x trajectory.Trajectory) bool {
-			return x.Turns[0].SamplerLogprobs[0] == -9.5 && strings.Contains(said, " of a completion of episode "+x.ID+", \"")
+			return x.Turns[0].SamplerLogprobs[0] == -9.5 && strings.Contains(said, "farthest is sampled token 0 of episode "+x.ID+", \"")
 		})
 		if !told || all && (code != int(fault.CodeError) || left != 0) || !all && (code != 0 || left != 1 || !strings.Contains(said, "step 0 learns nothing from 1 episode")) {
 			t.Errorf("%s: exit code %d, %d steps leave one out, %s", name, code, left, said)

@@ -91,7 +91,7 @@ func (r *running) scored(ctx context.Context, rows []batch.Sequence, n int) (ear
 	for i, row := range b.Rows {
 		sum += trainedSum(row, logprobs[i])
 		earlier[row.Episode].Rows = append(earlier[row.Episode].Rows, batch.Sequence{IDs: slices.Concat(b.Prefix, row.IDs),
-			Trained: slices.Concat(make([]bool, before), row.Trained), SamplerLogprobs: slices.Concat(make([]float32, before), logprobs[i])})
+			Trained: slices.Concat(make([]bool, before), row.Trained), SamplerLogprobs: slices.Concat(make([]float32, before), logprobs[i]), Scored: true})
 	}
 	return earlier, sum / float64(max(1, b.NumTrained())), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -32,8 +33,8 @@ func (g *guard) judge(nats, tokens float64) (mean, of float64) {
 
 // refuses says why a step must not be taken, or "".
 func (g *guard) refuses(s batch.StepStats) string {
-	nats := s.Mismatch * float64(s.NumTrained)
-	mean, tokens := g.judge(nats, float64(s.NumTrained))
+	nats := s.Mismatch * float64(s.NumSampled)
+	mean, tokens := g.judge(nats, float64(s.NumSampled))
 	if !(mean <= g.bound) { // a NaN is refused too
 		return fmt.Sprintf("the mean mismatch KL of %d tokens is %.2g nats a token, the bound is %.2g over %d tokens or more; the largest difference of a logprob is %.2g",
 			int(tokens), (g.nats+nats)/tokens, g.bound, leastTokens, s.MaxDelta)
@@ -53,83 +54,125 @@ func (w *watch) guardOf(stale bool) *guard {
 	return &w.guard
 }
 
-// guarded is the gradient of a step's first part, before the policy moves: there sampler and trainer are compared. A sampler that is another policy
-// is off in most episodes. In bfloat16 a few are off now and then: once in 426 steps that was more than the bound, and ended a run (docs/ENGINE.md, section 7).
-// So where the bound is passed, the farthest episodes, at most 1 in 16 or one, are left out of the part and of what is learnt. What is above the bound
-// without them too, or was so in the steps before, is refused.
-func (r *running) guarded(ctx context.Context, part *batch.Batch, groups []trajectory.Group, step int, stale bool, metrics map[string]float64) (s batch.StepStats, refused, err error) {
-	guard := r.watch.guardOf(stale)
-	metrics[farMetric] = 0
-	s, err = r.trainer.Gradient(ctx, *part, r.objective())
-	if err != nil {
-		return s, nil, err
-	}
-	why := guard.refuses(s)
-	if why == "" {
-		r.watch.far = 0
-		return s, nil, nil
-	}
-	if mean, _ := guard.judge(s.Mismatch*float64(s.NumTrained), float64(s.NumTrained)); math.IsNaN(mean) || math.IsInf(mean, 0) {
-		return s, r.mismatch(step, why), nil
-	}
-	scores, err := r.trainer.Score(ctx, *part, r.Temperature)
-	if err != nil {
-		return s, nil, err
-	}
-	kept, left, worst := guard.without(*part, scores)
-	why += fmt.Sprintf("; farthest is token %d of a completion of episode %s, %q (id %d): its logprob is %.4f to the sampler and %.4f to the trainer",
-		worst.at, episodeID(groups, part.Rows[worst.row].Episode), r.Parity.text(worst.id), worst.id, worst.sampler, worst.trainer)
-	if r.watch.far++; r.watch.far == patience {
-		return s, r.mismatch(step, fmt.Sprintf("%s; and so it was in the %d steps before", why, patience-1)), nil
-	}
-	if len(left) == 0 || kept.NumTrained() == 0 {
-		return s, r.mismatch(step, why), nil
-	}
-	again, err := r.trainer.Gradient(ctx, kept, r.objective())
-	if err != nil {
-		return s, nil, err
-	}
-	if guard.refuses(again) != "" {
-		return s, r.mismatch(step, why), nil
-	}
-	*part, metrics[farMetric] = kept, float64(len(left))
-	r.log.Notice(fmt.Sprintf("step %d learns nothing from %s, in which sampler and trainer differ by more than the others: %s", step, fault.Count(len(left), "episode"), why))
-	return again, nil, nil
-}
+// How many of so many steps may leave episodes out, and which share of a part's episodes.
+const (
+	mostFar   = 2
+	farWindow = 32 // steps
+	farShare  = 16 // one of
+)
 
 const farMetric = "sampling/episodes_apart"
 
-// without leaves out of a part as few episodes as it takes to be within the bound, those whose tokens are farthest apart by the trainer's scores,
-// [row][token], and no more than 1 in 16, or one. worst is the farthest token of all.
-func (g *guard) without(part batch.Batch, scores [][]float32) (kept batch.Batch, left []int, worst apart) {
-	nats, tokens := map[int]float64{}, map[int]float64{} // of each episode
-	all, num := 0.0, 0.0
-	each := tokensOf(part, scores)
-	for _, x := range each {
-		e := part.Rows[x.row].Episode
-		nats[e], tokens[e] = nats[e]+x.mismatch(), tokens[e]+1
-		all, num = all+x.mismatch(), num+1
+// guarded is the gradient of a step's first part, before the policy moves: there sampler and trainer are compared. Another policy is far in many
+// episodes, step after step. Where the bound is passed once in a while, by what may be rounding (docs/ENGINE.md, section 7), the farthest episodes are
+// left out of each part, by the trainer's scores, as few as it takes and no more than 1 in 16, or one. That is told when the step is taken. A part above
+// the bound all the same, or a third such step of 32, is refused. What the statistics say of the sampler is as it was with all episodes.
+func (r *running) guarded(ctx context.Context, parts *[]batch.Batch, groups []trajectory.Group, step int, stale bool, metrics map[string]float64) (s batch.StepStats, told string, refused, err error) {
+	guard := r.watch.guardOf(stale)
+	metrics[farMetric] = 0
+	s, err = r.trainer.Gradient(ctx, (*parts)[0], r.objective())
+	if err != nil {
+		return s, "", nil, err
 	}
-	worst = slices.MaxFunc(each, func(x, y apart) int { return cmp.Compare(x.mismatch(), y.mismatch()) })
+	why := guard.refuses(s)
+	if why == "" {
+		return s, "", nil, nil
+	}
+	if mean, _ := guard.judge(s.Mismatch*float64(s.NumSampled), float64(s.NumSampled)); math.IsNaN(mean) || math.IsInf(mean, 0) {
+		return s, "", r.mismatch(step, why), nil
+	}
+	var kept []batch.Batch
+	var left []int
+	var farthest apart
+	near := true
+	for _, part := range *parts {
+		scores, err := r.trainer.Score(ctx, part, r.Temperature)
+		if err != nil {
+			return s, "", nil, err
+		}
+		x := guard.without(part, scores)
+		near, left = near && x.near, append(left, x.left...)
+		if x.farthest.mismatch() > farthest.mismatch() {
+			farthest = x.farthest
+		}
+		if x.kept.NumTrained() > 0 {
+			kept = append(kept, x.kept)
+		}
+	}
+	if farthest.mismatch() > 0 {
+		why += fmt.Sprintf("; farthest is sampled token %d of episode %s, %q (id %d): its logprob is %.4f to the sampler and %.4f to the trainer",
+			farthest.at, episodeID(groups, farthest.row), r.Parity.text(farthest.id), farthest.id, farthest.sampler, farthest.trainer)
+	}
+	r.watch.far = append(slices.DeleteFunc(r.watch.far, func(at int) bool { return at <= step-farWindow }), step)
+	if len(r.watch.far) > mostFar {
+		return s, "", r.mismatch(step, fmt.Sprintf("%s; and so it was in %d more of the last %d steps", why, mostFar, farWindow)), nil
+	}
+	if !near || len(left) == 0 || len(kept) == 0 {
+		return s, "", r.mismatch(step, why), nil
+	}
+	again, err := r.trainer.Gradient(ctx, kept[0], r.objective())
+	if err != nil {
+		return s, "", nil, err
+	}
+	if guard.refuses(again) != "" {
+		return s, "", r.mismatch(step, why), nil
+	}
+	again.Mismatch, again.MeanRatio, again.MaxDelta = s.Mismatch, s.MeanRatio, s.MaxDelta
+	*parts, metrics[farMetric] = kept, float64(len(left))
+	return again, fmt.Sprintf("step %d learns nothing from %s (%s), where sampler and trainer differ by more than elsewhere: %s", step, fault.Count(len(left), "episode"), episodeIDs(groups, left), why), nil, nil
+}
+
+// nearest is what is left of a part without the episodes whose tokens are farthest apart.
+type nearest struct {
+	kept     batch.Batch
+	near     bool  // within the bound
+	left     []int // episodes, the farthest first
+	farthest apart // token of all; row is its episode, and at counts that episode's sampled tokens
+}
+
+// without leaves out of a part as few episodes as it takes to be within the bound, by the trainer's scores, [row][token], and no more than 1 in 16, or one.
+// Rows of before, which the trainer has scored itself, stay, and are not counted.
+func (g *guard) without(part batch.Batch, scores [][]float32) (x nearest) {
+	nats, tokens := map[int]float64{}, map[int]float64{} // of each episode
 	var episodes []int
-	for _, row := range part.Rows {
-		if !slices.Contains(episodes, row.Episode) {
-			episodes = append(episodes, row.Episode)
+	all, num := 0.0, 0.0
+	for _, token := range tokensOf(part, scores) {
+		token.row = part.Rows[token.row].Episode
+		if token.at = int(tokens[token.row]); token.at == 0 {
+			episodes = append(episodes, token.row)
+		}
+		nats[token.row], tokens[token.row] = nats[token.row]+token.mismatch(), tokens[token.row]+1
+		all, num = all+token.mismatch(), num+1
+		if token.mismatch() > x.farthest.mismatch() {
+			x.farthest = token
 		}
 	}
 	slices.SortStableFunc(episodes, func(x, y int) int { return cmp.Compare(nats[y], nats[x]) })
-	for _, e := range episodes[:leftOut(len(episodes))] {
-		if mean, _ := g.judge(all, num); mean <= g.bound {
+	within := func() bool { mean, _ := g.judge(all, num); return mean <= g.bound }
+	for _, e := range episodes[:min(max(1, len(episodes)/farShare), max(0, len(episodes)-1))] {
+		if within() {
 			break
 		}
-		left, all, num = append(left, e), all-nats[e], num-tokens[e]
+		x.left, all, num = append(x.left, e), all-nats[e], num-tokens[e]
 	}
-	kept = part
-	kept.Rows = slices.DeleteFunc(slices.Clone(part.Rows), func(row batch.Sequence) bool { return slices.Contains(left, row.Episode) })
-	return kept, left, worst
+	x.kept, x.near = part, within()
+	x.kept.Rows = slices.DeleteFunc(slices.Clone(part.Rows), func(row batch.Sequence) bool { return slices.Contains(x.left, row.Episode) })
+	return x
 }
 
-// episodeID names an episode of a step's rows; those of earlier steps, and demonstrations, are counted behind the step's own.
+// episodeIDs names up to three episodes.
+func episodeIDs(groups []trajectory.Group, episodes []int) string {
+	var names []string
+	for _, e := range episodes[:min(3, len(episodes))] {
+		names = append(names, episodeID(groups, e))
+	}
+	if more := len(episodes) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// episodeID names an episode of a step's rows.
 func episodeID(groups []trajectory.Group, episode int) string {
 	for _, g := range groups {
 		if episode < len(g.Trajectories) {
@@ -137,7 +180,7 @@ func episodeID(groups []trajectory.Group, episode int) string {
 		}
 		episode -= len(g.Trajectories)
 	}
-	return "of before"
+	return fmt.Sprint(episode)
 }
 
 func (g GRPO) mismatch(step int, why string) error {

@@ -45,6 +45,9 @@ func TestSuccessesAreImitated(t *testing.T) {
 			t.Errorf("step %d learns from %v, group %d, episode %d", step, ids, row.Group, row.Episode)
 		}
 		last := len(row.IDs) - 1
+		if !row.Scored || b.Rows[3].Scored { // the logprobs are the trainer's, and of its own episodes the sampler's
+			t.Errorf("step %d: %+v after %+v", step, row, b.Rows[3])
+		}
 		if !row.Trained[last] || !row.Trained[last-1] || row.NumTrained() != 2 || row.Advantages[last] != 0.25 || row.SamplerLogprobs[last] != now || row.SamplerLogprobs[last-1] != now {
 			t.Errorf("step %d: %+v, want the advantage 0.25 and logprobs %g", step, row, now)
 		}

@@ -118,7 +118,7 @@ func tokensOf(b batch.Batch, scores [][]float32) (tokens []apart) {
 	for i, r := range b.Rows {
 		at := 0
 		for j, trained := range r.Trained {
-			if trained && r.SamplerLogprobs != nil {
+			if trained && !r.Scored {
 				tokens = append(tokens, apart{i, at, r.IDs[j], r.SamplerLogprobs[j], scores[i][j]})
 				at++
 			}

@@ -49,7 +49,7 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 	if o.Loss != batch.LossLikelihood {
 		f.gradient = fmt.Sprintf("grpo %v %v", o, b)
 	}
-	s := batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps, f.gradient))), NumTrained: leastTokens} // as of a step with many tokens
+	s := batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps, f.gradient))), NumTrained: leastTokens, NumSampled: leastTokens} // as of a step with many tokens
 	if len(f.Steps) >= f.apart {
 		s.Mismatch = f.mismatch
 	}

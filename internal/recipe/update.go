@@ -100,7 +100,7 @@ func (r *running) update(ctx context.Context, rows batch.Batch, groups []traject
 			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
 	}
-	first, refused, err := r.guarded(ctx, &parts[0], groups, step, stale, more)
+	first, told, refused, err := r.guarded(ctx, &parts, groups, step, stale, more)
 	if err != nil {
 		return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 	}
@@ -123,6 +123,9 @@ func (r *running) update(ctx context.Context, rows batch.Batch, groups []traject
 			return x, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
 		each = append(each, x)
+	}
+	if told != "" {
+		r.log.Notice(told)
 	}
 	return ofIterations(each), more, nil, nil
 }

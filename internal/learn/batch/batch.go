@@ -17,6 +17,7 @@ type Sequence struct {
 	IDs             []int32
 	Trained         []bool
 	SamplerLogprobs []float32            // natural log at the sampling temperature; unused in supervised rows
+	Scored          bool                 // SamplerLogprobs are the trainer's own, so they say nothing of a sampler
 	Advantages      []float32            // of trained tokens; unused in supervised rows
 	Weights         []float32            // of trained tokens in the loss's sum; nil: 1 each. The normaliser counts tokens, whatever they weigh
 	Columns         map[Column][]float32 // more numbers of each token

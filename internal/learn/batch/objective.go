@@ -82,8 +82,9 @@ type StepStats struct {
 	NumPadded  int     // positions computed that hold no token
 	NumApart   int     // of a step whose rows are packed: tokens that would be computed if each row were behind the prefix by itself; else 0
 	NumTrained int
+	NumSampled int // trained tokens of which a sampler has a logprob, and not the trainer itself
 
-	MeanRatio float64 // mean exp(trainer - sampler logprob) of trained tokens; 0 in supervised steps
+	MeanRatio float64 // mean exp(trainer - sampler logprob) of these tokens; 0 in supervised steps
 	Mismatch  float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) by the k3 estimator, in nats
 	MaxDelta  float64 // largest |trainer - sampler logprob|
 	Clipped   float64 // share of trained tokens whose ratio to the old policy, by token or by row as the loss has it, lies outside of the clip

@@ -26,6 +26,7 @@ func (x padded) compare(logp []float32, o goal, stats *batch.StepStats) {
 			continue
 		}
 		delta := float64(logp[i]) - float64(s)
+		stats.NumSampled++
 		stats.MeanRatio += math.Exp(delta)
 		stats.Mismatch += math.Exp(delta) - 1 - delta
 		stats.MaxDelta = max(stats.MaxDelta, math.Abs(delta))

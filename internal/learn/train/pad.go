@@ -36,7 +36,7 @@ type padded struct {
 	columns       [][]float32 // each [m]
 	row           []int32     // [m], which of the n rows, -1 in unused entries
 	sampler       []float32   // [m], for the statistics
-	sampled       []bool      // [m], whether the row has sampler logprobs
+	sampled       []bool      // [m], whether the row has logprobs of a sampler
 	used          int         // of m
 	keys          []int32     // [n, c], of dropout; nil without
 	positions     []int32     // [n, c], of trees' tokens behind the prefix; nil without
@@ -111,7 +111,7 @@ func (x *padded) take(r batch.Sequence, i int, at []int32, weight float32, colum
 			x.columns[k][n] = r.Column(c)[j]
 		}
 		if r.SamplerLogprobs != nil {
-			x.sampler[n], x.sampled[n] = r.SamplerLogprobs[j], true
+			x.sampler[n], x.sampled[n] = r.SamplerLogprobs[j], !r.Scored
 		}
 		x.used++
 	}

@@ -258,8 +258,8 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 		return stats, t.refused("loss", stats.Loss)
 	}
 	t.gradient = gradient
-	n := float64(stats.NumTrained)
-	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL, stats.Entropy = stats.Mismatch/n, stats.MeanRatio/n, stats.Clipped/n, stats.KL/n, stats.Entropy/n
+	n, sampled := float64(stats.NumTrained), float64(max(1, stats.NumSampled))
+	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL, stats.Entropy = stats.Mismatch/sampled, stats.MeanRatio/sampled, stats.Clipped/n, stats.KL/n, stats.Entropy/n
 	stats.EntropyChosen /= float64(max(1, stats.NumChosen))
 	return stats, nil
 }
