@@ -26,16 +26,16 @@ type guard struct {
 	tokens float64
 }
 
-// judge is the mean over which a step is judged, and its tokens: those of steps before that were too short are among them.
-func (g *guard) judge(nats, tokens float64) (mean, of float64) {
-	return (g.nats + nats) / max(g.tokens+tokens, leastTokens), g.tokens + tokens
+// mean is that by which so many tokens are judged: those of steps before that were too short are among them.
+func (g *guard) mean(nats, tokens float64) float64 {
+	return (g.nats + nats) / max(g.tokens+tokens, leastTokens)
 }
 
 // refuses says why a step must not be taken, or "".
 func (g *guard) refuses(s batch.StepStats) string {
 	nats := s.Mismatch * float64(s.NumSampled)
-	mean, tokens := g.judge(nats, float64(s.NumSampled))
-	if !(mean <= g.bound) { // a NaN is refused too
+	tokens := g.tokens + float64(s.NumSampled)
+	if !(g.mean(nats, float64(s.NumSampled)) <= g.bound) { // a NaN is refused too
 		return fmt.Sprintf("the mean mismatch KL of %d tokens is %.2g nats a token, the bound is %.2g over %d tokens or more; the largest difference of a logprob is %.2g",
 			int(tokens), (g.nats+nats)/tokens, g.bound, leastTokens, s.MaxDelta)
 	}
@@ -78,12 +78,12 @@ func (r *running) guarded(ctx context.Context, parts *[]batch.Batch, groups []tr
 	if why == "" {
 		return s, "", nil, nil
 	}
-	if mean, _ := guard.judge(s.Mismatch*float64(s.NumSampled), float64(s.NumSampled)); math.IsNaN(mean) || math.IsInf(mean, 0) {
+	if math.IsNaN(s.Mismatch) || math.IsInf(s.Mismatch, 0) {
 		return s, "", r.mismatch(step, why), nil
 	}
 	var kept []batch.Batch
 	var left []int
-	var farthest apart
+	var worst nearest // of the parts, that with the farthest token
 	near := true
 	for _, part := range *parts {
 		scores, err := r.trainer.Score(ctx, part, r.Temperature)
@@ -92,16 +92,16 @@ func (r *running) guarded(ctx context.Context, parts *[]batch.Batch, groups []tr
 		}
 		x := guard.without(part, scores)
 		near, left = near && x.near, append(left, x.left...)
-		if x.farthest.mismatch() > farthest.mismatch() {
-			farthest = x.farthest
+		if x.farthest.mismatch() > worst.farthest.mismatch() {
+			worst = x
 		}
 		if x.kept.NumTrained() > 0 {
 			kept = append(kept, x.kept)
 		}
 	}
-	if farthest.mismatch() > 0 {
+	if farthest := worst.farthest; farthest.mismatch() > 0 {
 		why += fmt.Sprintf("; farthest is sampled token %d of episode %s, %q (id %d): its logprob is %.4f to the sampler and %.4f to the trainer",
-			farthest.at, episodeID(groups, farthest.row), r.Parity.text(farthest.id), farthest.id, farthest.sampler, farthest.trainer)
+			worst.at, episodeID(groups, worst.episode), r.Parity.text(farthest.id), farthest.id, farthest.sampler, farthest.trainer)
 	}
 	r.watch.far = append(slices.DeleteFunc(r.watch.far, func(at int) bool { return at <= step-farWindow }), step)
 	if len(r.watch.far) > mostFar {
@@ -124,10 +124,12 @@ func (r *running) guarded(ctx context.Context, parts *[]batch.Batch, groups []tr
 
 // nearest is what is left of a part without the episodes whose tokens are farthest apart.
 type nearest struct {
-	kept     batch.Batch
-	near     bool  // within the bound
-	left     []int // episodes, the farthest first
-	farthest apart // token of all; row is its episode, and at counts that episode's sampled tokens
+	kept batch.Batch
+	near bool  // within the bound
+	left []int // episodes, the farthest first
+
+	farthest    apart // token of all
+	episode, at int   // which episode's that is, and its place among the tokens that were sampled there
 }
 
 // without leaves out of a part as few episodes as it takes to be within the bound, by the trainer's scores, [row][token], and no more than 1 in 16, or one.
@@ -137,18 +139,18 @@ func (g *guard) without(part batch.Batch, scores [][]float32) (x nearest) {
 	var episodes []int
 	all, num := 0.0, 0.0
 	for _, token := range tokensOf(part, scores) {
-		token.row = part.Rows[token.row].Episode
-		if token.at = int(tokens[token.row]); token.at == 0 {
-			episodes = append(episodes, token.row)
+		e := part.Rows[token.row].Episode
+		if tokens[e] == 0 {
+			episodes = append(episodes, e)
 		}
-		nats[token.row], tokens[token.row] = nats[token.row]+token.mismatch(), tokens[token.row]+1
-		all, num = all+token.mismatch(), num+1
 		if token.mismatch() > x.farthest.mismatch() {
-			x.farthest = token
+			x.farthest, x.episode, x.at = token, e, int(tokens[e])
 		}
+		nats[e], tokens[e] = nats[e]+token.mismatch(), tokens[e]+1
+		all, num = all+token.mismatch(), num+1
 	}
 	slices.SortStableFunc(episodes, func(x, y int) int { return cmp.Compare(nats[y], nats[x]) })
-	within := func() bool { mean, _ := g.judge(all, num); return mean <= g.bound }
+	within := func() bool { return g.mean(all, num) <= g.bound }
 	for _, e := range episodes[:min(max(1, len(episodes)/farShare), max(0, len(episodes)-1))] {
 		if within() {
 			break

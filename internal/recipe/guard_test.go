@@ -230,8 +230,8 @@ func TestTheMeanIsOfWhatStays(t *testing.T) {
 	scores[3][9], scores[6][4], scores[40][0] = float32(delta), float32(2*delta), 100 // the second row of episode 5, and a row of before
 	g := guard{bound: bound}
 	x := g.without(part, scores)
-	if !x.near || !slices.Equal(x.left, []int{5, 3}) || len(x.kept.Rows) != 62 || x.farthest.row != 5 || x.farthest.at != tokens+4 || x.kept.Normaliser != 77 || len(x.kept.Prefix) != 1 {
-		t.Errorf("%v: left out are %v, %d rows stay; farthest is %+v", x.near, x.left, len(x.kept.Rows), x.farthest)
+	if !x.near || !slices.Equal(x.left, []int{5, 3}) || len(x.kept.Rows) != 62 || x.episode != 5 || x.at != tokens+4 || x.kept.Normaliser != 77 || len(x.kept.Prefix) != 1 {
+		t.Errorf("%v: left out are %v, %d rows stay; farthest is token %d of episode %d", x.near, x.left, len(x.kept.Rows), x.at, x.episode)
 	}
 	if len(part.Rows) != 65 {
 		t.Errorf("of the part given %d rows are left", len(part.Rows))

@@ -214,12 +214,17 @@ func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 			t.Errorf("%v: a mismatch of %g at temperature %g, of rollouts at 2", err, stats.Mismatch, temperature)
 		}
 	}
+}
+
+// Rows whose logprobs are the trainer's own are learnt from, and say nothing of a sampler.
+func testScoredRowsSayNothing(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
 	of, err := tr.Gradient(context.Background(), batch.Batch{Prefix: b.Prefix, Rows: b.Rows[1:]}, policy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Rows[0].Scored = true // its logprobs are the trainer's, and tell nothing
-	stats, err = tr.Gradient(context.Background(), b, policy())
+	b.Rows[0].Scored = true
+	stats, err := tr.Gradient(context.Background(), b, policy())
 	if n := b.NumTrained() - b.Rows[0].NumTrained(); err != nil || stats.NumSampled != n || of.NumSampled != n || of.Mismatch < 1e-9 ||
 		math.Abs(stats.Mismatch-of.Mismatch) > 1e-6 || math.Abs(stats.MeanRatio-of.MeanRatio) > 1e-6 || stats.MaxDelta-of.MaxDelta > 1e-4 {
 		t.Errorf("%v: beside a row of before %+v, without it %+v", err, stats, of)

@@ -49,6 +49,7 @@ func TestTrainer(t *testing.T) {
 			{"OutOfMemory", testOutOfMemory},
 			{"Temperature", testTemperature},
 			{"TemperatureOfAStep", testTemperatureIsTheRolloutsAlone},
+			{"ScoredRows", testScoredRowsSayNothing},
 			{"UnusedEntries", testUnusedEntriesAddNothing},
 			{"Normaliser", testNormaliser},
 			{"HeldGradient", testAGradientIsAppliedOnceOrDropped},
