@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Measures what the overlap of rollouts and training saves (grpo.staleness: 1): `hone demo learn --arms grpo` with and without, from one start, against a
+# Measures what the overlap of rollouts and training saves (grpo.staleness: 1): `hone train` with and without, from one start on the same tasks, against a
 # server that answers at once and against one whose answers take $DELAY seconds.
 #   gpu/overlap.sh run FOLDER RESULTS    runs what is not done, two at a time on two GPUs where $GPUS names two, else one; prints the table
 #   gpu/overlap.sh table RESULTS         the table of what is done, RESULTS/table.json too
-# FOLDER is what gpu/unpack.sh made. run waits at most $WAIT seconds (500): call it again to go on. $DELAY (0.3), $STEPS (30), $GROUPS_PER_STEP of 8
-# rollouts (16), $SEED (4), $GPUS ("0"), $BACKEND (cuda), $MORE flags for all. Runs on one GPU follow each other, so that they do not share it.
+# FOLDER is what gpu/unpack.sh made. $DELAY (0.3), $STEPS (30), $GROUPS_PER_STEP of $GROUP_SIZE rollouts (16, 8), $SEED (4), $GPUS ("0"), $BACKEND (cuda),
+# $START flags for the start. Runs on one GPU follow each other, so that they do not share it. Success is on validation tasks, against the fast server.
+# It works in FOLDER/overlap.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 usage() {
@@ -12,74 +13,77 @@ usage() {
   exit 2
 }
 
-# one FOLDER RESULTS GPU NAME...: the runs of one GPU, one after the other
-one() {
-  local folder=$1 results=$2 gpu=$3 name at staleness
-  shift 3
-  for name in "$@"; do
-    at="$results/$name" staleness=${name##*_}
-    [ ! -e "$at.json" ] || continue
-    rm -rf "$at"
-    mkdir -p "$at/demo"
-    ln -sfn "$folder/demo/node_modules" "$at/demo/node_modules"
-    cp "$folder/demo/mcp.json" "$at/demo/"
-    if [[ $name == slow_* ]]; then
-      python3 - "$at/demo/mcp.json" "$here/overlap/slow.py" "${DELAY:-0.3}" <<'PY'
+# start: merged is the model to begin with, tasks.json the tasks of all, fast.json and slow.json the two servers
+start() {
+  local adapter
+  rm -rf runs/start merged
+  printf 'engine: {backend: %s}\n' "$backend" >start.yaml
+  # shellcheck disable=SC2086
+  hone --config start.yaml --seed "$seed" demo learn --plain --yes --sandbox off --split validation --shown-kinds 8 --arms "" --steps "$steps" --groups "$groups" \
+    --output-dir runs/start ${START:-} >"$results/start.log" 2>&1
+  adapter=$(ls -d runs/start/checkpoints/sft_*/adapter | sort -V | tail -1)
+  hone merge --adapter "$adapter" --output-dir merged --dtype f32 -q
+  python3 - "$here/overlap/slow.py" "${DELAY:-0.3}" <<'PY'
 import json, sys
-file, slow, delay = sys.argv[1:]
-config = json.load(open(file))
-for server in config["mcpServers"].values():
+slow, delay = sys.argv[1:]
+tasks, catalog, servers = (json.load(open(f)) for f in ["runs/start/tasks.json", "runs/start/catalog.json", "demo/mcp.json"])
+json.dump(tasks["Train"] + tasks["Test"], open("tasks.json", "w"))
+for server in servers["mcpServers"].values():
+    server["includeTools"] = [t["name"] for s in catalog["servers"] for t in s["tools"]]  # those that the start was shown
+json.dump(servers, open("fast.json", "w"))
+for server in servers["mcpServers"].values():
     server["args"] = [slow, delay, server["command"], *server["args"]]
     server["command"] = "python3"
-json.dump(config, open(file, "w"))
+json.dump(servers, open("slow.json", "w"))
 PY
-    fi
-    cat >"$at/hone.yaml" <<YAML
-grpo: {advantage: centred, staleness: $staleness}
+  touch merged/done
+}
+
+# one GPU NAME...: the runs of one GPU, one after the other
+one() {
+  local gpu=$1 name
+  shift
+  for name in "$@"; do
+    [ ! -e "$results/$name/done" ] || continue
+    rm -rf "runs/$name"
+    cat >"$name.yaml" <<YAML
+engine: {backend: $backend, slots: 128, row_multiple: 128}
+mcp: {config: ${name%_*}.json}
+model: {context: 2048}
+rollout: {system: "Call a tool to get the result, then reply with the result only.", max_turns: 4, max_tokens: 64, max_tool_calls: 6, max_result: 128}
+eval: {every: 0}
+grpo: {steps: $steps, scenarios_per_step: $groups, group_size: ${GROUP_SIZE:-8}, staleness: ${name##*_}, advantage: centred, optimizer: {learning_rate: 1.5e-4}}
 YAML
-    (cd "$at" && CUDA_VISIBLE_DEVICES=$gpu hone --config hone.yaml demo learn --plain --yes --sandbox off --backend "${BACKEND:-cuda}" --split validation --seed "${SEED:-4}" \
-      --shown-kinds 8 --steps "${STEPS:-30}" --groups "${GROUPS_PER_STEP:-16}" --group-size 8 --grpo-rate 1.5e-4 --arms grpo --output-dir run ${MORE:-}) \
-      >"$at.part" 2>"$at.log" </dev/null && mv "$at.part" "$at.json" || echo "exit code $?" >>"$at.log"
+    mkdir -p "$results/$name"
+    CUDA_VISIBLE_DEVICES=$gpu hone --config "$name.yaml" --seed "$seed" train --yes --sandbox off --base-model merged --dataset tasks.json --output-dir "runs/$name" \
+      >"$results/$name.log" 2>&1 </dev/null && touch "$results/$name/done" || echo "exit code $?" >>"$results/$name.log"
+    cp "runs/$name/metrics.jsonl" "$results/$name/" || true
   done
 }
 
 case ${1:-} in
-one)
-  shift
-  one "$@"
-  ;;
 table) python3 "$here/overlap/table.py" "$2" ;;
 run)
   [ $# = 3 ] || usage
-  results=$(realpath -m "$3") folder=$(realpath "$2")
-  mkdir -p "$results"
-  cd "$folder"
-  . ./env.sh
+  results=$(realpath -m "$3") backend=${BACKEND:-cuda} steps=${STEPS:-30} groups=${GROUPS_PER_STEP:-16} seed=${SEED:-4}
+  mkdir -p "$results" "$2/overlap"
+  cd "$2/overlap"
+  . ../env.sh
+  ln -sfn ../demo demo
   read -ra gpus <<<"${GPUS:-0}"
-  pids=()
-  fast="fast_0 fast_1" slow="slow_0 slow_1"
-  [ ${#gpus[@]} -gt 1 ] && parts=("$fast" "$slow") || parts=("$fast $slow")
-  for i in "${!parts[@]}"; do
-    pid=$(cat "$results/$i.pid" 2>/dev/null || true)
-    if [ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null; then
-      # shellcheck disable=SC2086
-      setsid nohup "$here/overlap.sh" one "$folder" "$results" "${gpus[$i]}" ${parts[$i]} >>"$results/$i.out" 2>&1 </dev/null &
-      pid=$!
-      echo "$pid" >"$results/$i.pid"
-    fi
-    pids+=("$pid")
-  done
-  for ((waited = 0; waited < ${WAIT:-500}; waited += 3)); do
-    left=
-    for pid in "${pids[@]}"; do
-      if kill -0 "$pid" 2>/dev/null; then left=1; fi
-    done
-    [ -n "$left" ] || break
-    sleep 3
-  done
-  for log in "$results"/*.log; do
-    [ ! -e "$log" ] || [ -e "${log%.log}.json" ] || { echo "$log:" && tail -n 3 "$log" | cut -c1-200; }
-  done
+  export CUDA_VISIBLE_DEVICES=${gpus[0]} # of the start and of the evaluation
+  [ -e merged/done ] || start
+  if [ ${#gpus[@]} -gt 1 ]; then
+    one "${gpus[0]}" fast_0 fast_1 &
+    one "${gpus[1]}" slow_0 slow_1
+    wait
+  else
+    one "${gpus[0]}" fast_0 fast_1 slow_0 slow_1
+  fi
+  models=$(for name in fast_0 fast_1 slow_0 slow_1; do ls -d "runs/$name"/checkpoints/grpo_*/adapter | sort -V | tail -1; done | paste -sd, -) || true
+  hone --config fast_0.yaml --json --seed "$seed" eval --sandbox off --model base --base-model merged --compare "$models" --dataset tasks.json --split validation \
+    >"$results/eval.json" 2>"$results/eval.log" || tail -n 3 "$results/eval.log"
+  for log in "$results"/*_?.log; do [ -e "${log%.log}/done" ] || { echo "$log:" && tail -n 3 "$log" | cut -c1-200; }; done
   python3 "$here/overlap/table.py" "$results"
   ;;
 *) usage ;;

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -36,6 +37,7 @@ type Backend struct {
 	precision string    // of matrix products of float32
 	clusters  bool      // a GPU's blocks can share memory in clusters
 	dry       *dry      // in place of plug-in and client; nil where there is a device
+	turns     turns     // of the client's devices; nil: all at once
 	borrowed  bool      // the client is another's, who finalizes it
 	finalized bool
 }
@@ -60,7 +62,7 @@ func New(path string, numDevices int) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{plugin: plugin, client: client, options: fmt.Sprint(options), precision: precision, devices: first(numDevices)}
+	b := &Backend{plugin: plugin, client: client, options: fmt.Sprint(options), precision: precision, devices: first(numDevices), turns: turnsOf(plugin.IsCUDA())}
 	b.clusters = plugin.IsCUDA() && hasClusters(plugin.attribute(client, "compute_capability"))
 	if numDevices > 1 {
 		b.compiled = &compiled{programs: map[string]program{}}
@@ -167,6 +169,7 @@ func (b *buffer) CopyToDevice(compute.DeviceNum) (compute.Buffer, error) {
 
 // Finalize implements compute.Buffer.
 func (b *buffer) Finalize() error {
+	defer b.backend.turn(false)()
 	var errs []error
 	for _, p := range b.pjrt {
 		errs = append(errs, p.Destroy())
@@ -180,6 +183,7 @@ func (b *buffer) ToFlatData(flat any) error {
 	var pin runtime.Pinner
 	pin.Pin(b.pjrt[0])
 	defer pin.Unpin()
+	defer b.backend.turn(false)()
 	return b.pjrt[0].ToHost(data)
 }
 
@@ -190,6 +194,7 @@ type Executable struct {
 	shared   bool // others run it too
 	names    []string
 	in, out  []shapes.Shape
+	ran      atomic.Bool
 	HLO      string // the StableHLO text it was compiled from
 	NumAlias int64  // bytes of inputs that outputs are written over
 }
@@ -237,10 +242,13 @@ func (e *Executable) execute(inputs []compute.Buffer, donate []bool, wait bool) 
 	if len(donate) > 0 {
 		call = call.SetDonate(donated)
 	}
+	done := e.backend.turn(!e.ran.Load())
 	results, err := e.backend.plugin.execute(call, wait)
+	done()
 	if err != nil {
 		return nil, err
 	}
+	e.ran.Store(true)
 	out := make([]compute.Buffer, len(e.out))
 	for i, shape := range e.out {
 		x := &buffer{backend: e.backend, shape: shape}

@@ -34,7 +34,7 @@ func (b *Backend) On(i int) *Backend {
 		return b
 	}
 	return &Backend{plugin: b.plugin, client: b.client, precision: b.precision, clusters: b.clusters, dry: b.dry, devices: b.devices[i : i+1],
-		compiled: b.compiled, kept: b.kept, announce: b.announce, borrowed: true}
+		compiled: b.compiled, kept: b.kept, announce: b.announce, turns: b.turns, borrowed: true}
 }
 
 // Part returns what device i has of a buffer: the same memory, which lives as long as the buffer does.
@@ -57,7 +57,9 @@ func (b *Backend) BufferFromEach(flat []any, shape shapes.Shape) (compute.Buffer
 func (b *Backend) upload(shape shapes.Shape, flat func(d int) any) (compute.Buffer, error) {
 	x := &buffer{backend: b, shape: shape}
 	for d, device := range b.devices {
+		done := b.turn(false)
 		p, err := b.client.BufferFromHost().FromFlatDataWithDimensions(flat(d), shape.Dimensions).ToDeviceNum(device).Done()
+		done()
 		if err != nil {
 			_ = x.Finalize() // the error before it says more
 			return nil, err
