@@ -4,7 +4,7 @@ import "sync"
 
 // turns keep the first execution of a program apart from all else that is done on a client's devices. On NVIDIA's it warms up cuDNN's plans: it captures a
 // graph on the device's own stream, and throws it away (cudnn-frontend, Graph::warmup). What another thread sets off on that stream meanwhile is captured
-// too, and so is never run; or the capture fails. Both a trainer beside its samplers and samplers of several devices set off work at a time.
+// too, and so is never run; or the capture fails. A trainer works beside its sampler where rollouts and training overlap.
 type turns interface {
 	sync.Locker // of who is to be alone
 	RLock()
