@@ -72,7 +72,7 @@ P
       side=hone step=${a##*/} && [[ $a == kept/* ]] || side=trl step=$((10#${a##*-}))
       printf '%s\t%s\t%s\t%s\n' "$side" "$step" "$(($(stat -c %Y "$a/adapter_model.safetensors") - $(stat -c %Y began)))" "$a"
     }
-  done >>sides.tsv
+  done | sort -V >>sides.tsv
   mkdir -p "$results"/{hone,trl}
   cp sides.tsv "$results/"
   for side in hone trl; do cp "runs/$side/metrics.jsonl" "$results/$side/" || true; done
