@@ -115,7 +115,7 @@ func TestArmsBeginAtTheStart(t *testing.T) {
 	}
 }
 
-// A comparison without GRPO is not said to be at work on it.
+// The metrics of a comparison without GRPO are not told as those of one.
 func TestMainOfAComparison(t *testing.T) {
 	for want, arms := range map[string][]string{ArmGRPO: {ArmGold, ArmGRPO}, ArmRFT: {ArmRFT, ArmGold}, "sft": {}} {
 		if got := (experiment{c: config.Default()}).mainOf(arms); got != want {
