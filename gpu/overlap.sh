@@ -23,19 +23,8 @@ start() {
     --output-dir runs/start ${START:-} >"$results/start.log" 2>&1
   adapter=$(ls -d runs/start/checkpoints/sft_*/adapter | sort -V | tail -1)
   hone merge --adapter "$adapter" --output-dir merged --dtype f32 -q
-  python3 - "$here/overlap/slow.py" "${DELAY:-0.3}" <<'PY'
-import json, sys
-slow, delay = sys.argv[1:]
-tasks, catalog, servers = (json.load(open(f)) for f in ["runs/start/tasks.json", "runs/start/catalog.json", "demo/mcp.json"])
-json.dump(tasks["Train"] + tasks["Test"], open("tasks.json", "w"))
-for server in servers["mcpServers"].values():
-    server["includeTools"] = [t["name"] for s in catalog["servers"] for t in s["tools"]]  # those that the start was shown
-json.dump(servers, open("fast.json", "w"))
-for server in servers["mcpServers"].values():
-    server["args"] = [slow, delay, server["command"], *server["args"]]
-    server["command"] = "python3"
-json.dump(servers, open("slow.json", "w"))
-PY
+  python3 "$here/race/tasks.py" runs/start tasks.json fast.json
+  python3 "$here/race/tasks.py" runs/start tasks.json slow.json "${DELAY:-0.3}" "$here/overlap/slow.py"
   touch merged/done
 }
 

@@ -38,14 +38,10 @@ Y
   adapter=$(ls -d runs/start/checkpoints/sft_*/adapter | tail -1)
   rm -rf merged kept runs/hone runs/trl
   hone merge --adapter "$adapter" --output-dir merged --dtype f32 -q
+  python3 "$here/tasks.py" runs/start race.json demo/race.json
   python3 - <<'P'
 import json, subprocess
-tasks, catalog = json.load(open("runs/start/tasks.json")), json.load(open("runs/start/catalog.json"))
-servers = json.load(open("demo/mcp.json"))
-for server in servers["mcpServers"].values():
-    server["includeTools"] = [t["name"] for s in catalog["servers"] for t in s["tools"]] # those that the start was shown
-json.dump(servers, open("demo/race.json", "w"))
-json.dump(tasks["Train"] + tasks["Test"], open("race.json", "w"))
+catalog = json.load(open("runs/start/catalog.json"))
 tools = [{"type": "function", "function": {"name": t["model_name"], "description": t["description"], "parameters": t["inputSchema"]}} for s in catalog["servers"] for t in s["tools"]]
 line = {"messages": [{"role": "system", "content": "Call a tool to get the result, then reply with the result only."}, {"role": "user", "content": "hi"}], "tools": tools}
 text = json.loads(subprocess.run(["hone", "--config", "race.yaml", "inspect", "render", "--model", "merged"], input=json.dumps(line), capture_output=True, text=True, check=True).stdout)["text"]
