@@ -64,8 +64,35 @@ func (p *places) private(path string) bool {
 }
 
 // baseArgs hold for every process: the namespaces, and a session of its own, since a server that could reach the
-// terminal could answer the questions asked there.
+// terminal could answer the questions asked there. Of /dev and /proc only the devices, /dev/shm and the process's own
+// folder can be written to.
 func baseArgs() []string {
-	return []string{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
+	args := []string{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+		"--ro-bind", "/", "/", "--dev", "/dev", "--size", fmt.Sprint(tmpfsBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+		"--proc", "/proc"}
+	for _, path := range kernelFiles("/proc") {
+		args = append(args, "--ro-bind", path, path)
+	}
+	return args
+}
+
+// kernelFiles are the folders of a proc file system that are no process's, and its files that have a mode for writing.
+// Root may write to them without a capability (core_pattern, sysrq-trigger, pressure), and bwrap covers only those that
+// access(2) calls writable, which it no longer does once the capabilities are dropped.
+func kernelFiles(proc string) []string {
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		return nil // without /proc bwrap does not start either
+	}
+	var paths []string
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || e.Name()[0] >= '0' && e.Name()[0] <= '9' {
+			continue // a process
+		}
+		if info.IsDir() || info.Mode().IsRegular() && info.Mode().Perm()&0o222 != 0 {
+			paths = append(paths, filepath.Join(proc, e.Name()))
+		}
+	}
+	return paths
 }

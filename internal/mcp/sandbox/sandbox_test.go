@@ -34,6 +34,11 @@ func TestMain(m *testing.M) {
 		case "attack":
 			runAttacks()
 			return
+		case "writable":
+			if err := json.NewEncoder(os.Stdout).Encode(writable()); err != nil {
+				panic(err)
+			}
+			return
 		case "fetch":
 			runFetches(os.Args[2:])
 			return
