@@ -31,13 +31,16 @@ func realServer(t *testing.T, name string, args ...string) Server {
 	return Server{Command: node, Args: append([]string{script}, args...)}.withDefaults()
 }
 
-func TestFilesystemServerIsIsolated(t *testing.T) {
+// Each episode has files of its own; make soak plays 16 at once.
+func TestFilesystemServerIsIsolated(t *testing.T) { isolatedFiles(t, 4) }
+
+func isolatedFiles(t *testing.T, episodes int) {
 	template := t.TempDir()
 	os.WriteFile(filepath.Join(template, "note.txt"), []byte("original"), 0o600)
 	s := realServer(t, "server-filesystem", EpisodeDir)
 	s.Template = template
 	p := newPool(t, configOf(t, map[string]Server{"files": s}), Options{})
-	together(context.Background(), t, p, 16, func(i int, e *Episode) {
+	together(context.Background(), t, p, episodes, func(i int, e *Episode) {
 		path := e.Dir("files") + "/note.txt"
 		for _, step := range []struct{ tool, args, want string }{
 			{"read_text_file", fmt.Sprintf(`{"path":%q}`, path), "original"},
