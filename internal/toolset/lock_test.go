@@ -75,8 +75,22 @@ func put(t *testing.T, path, text string) {
 }
 
 // What was installed is compared with its lock, and installed again from the lock alone: what differs is named before a server starts, and
-// gone afterwards. The entry keeps what the user wrote into it. Each kind is installed by its real package manager.
+// gone afterwards. The entry keeps what the user wrote into it. npm installs here; make soak does the same with pip, whose
+// environments take their time.
 func TestLocks(t *testing.T) {
+	locks(t, installed{"npm:./tiny.tgz", "other", "node_modules/.bin", "node_modules/@us/tiny/package.json",
+		"package-lock.json", `"version": "1.1.0"`, `"version": "1.0.9"`})
+}
+
+// installed is a package of packed, and where its parts are.
+type installed struct {
+	pkg, bin, programs string
+	file, lock         string
+	version            string // a line of the lock, and as another version
+	other              string
+}
+
+func locks(t *testing.T, tc installed) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	packed(t, dir)
@@ -94,93 +108,81 @@ func TestLocks(t *testing.T) {
 	}}
 	c := config.Default()
 	c.MCP.Sandbox.Mode = "off"
-	for _, tc := range []struct {
-		pkg, bin, programs string
-		file, lock         string
-		version            string // a line of the lock, and as another version
-		other              string
-	}{
-		{"npm:./tiny.tgz", "other", "node_modules/.bin", "node_modules/@us/tiny/package.json", "package-lock.json", `"version": "1.1.0"`, `"version": "1.0.9"`},
-		{"pypi:./tiny_server-1.2-py3-none-any.whl", "other", "venv/bin", "venv/lib/python*/site-packages/tiny.py", "requirements.lock", "tiny-server==1.2 ", "tiny-server==1.1 "},
-	} {
-		t.Run(tc.lock, func(t *testing.T) {
-			name := strings.TrimSuffix(tc.lock, filepath.Ext(tc.lock))
-			home := filepath.Join(".hone", "servers", name)
-			if _, err := Add(t.Context(), h, c, Addition{Package: tc.pkg, Name: name, File: "mcp.json", Bin: tc.bin, Python: "python3", Args: []string{"--mine"}}); err != nil {
-				t.Fatal(fault.Whole(err))
-			}
-			entries := contentsOf(t, "mcp.json")
-			state := func() Locked {
-				t.Helper()
-				servers, err := mcp.LoadConfig("mcp.json", h.LookupEnv)
-				if err != nil {
-					t.Fatal(err)
-				}
-				l, err := LockOf(servers.Servers[name])
-				if err != nil || filepath.Base(l.File) != tc.lock {
-					t.Fatalf("%+v %v", l, err)
-				}
-				said.Reset()
-				sayLocks(h, servers)
-				if told := strings.Contains(said.String(), "server "+name+": what is installed is not what its lock says"); told != (len(l.Differs) > 0) {
-					t.Errorf("differs %q, said %s", l.Differs, said.String())
-				}
-				return l
-			}
-			if l := state(); len(l.Differs) > 0 {
-				t.Fatalf("just installed, and yet %+v", l)
-			}
-			lock := filepath.Join(home, tc.lock)
-			text := contentsOf(t, lock)
-			put(t, lock, strings.ReplaceAll(text, tc.version, tc.other))
-			if l := state(); len(l.Differs) != 1 || !strings.Contains(l.Differs[0], "in the lock") || l.Next != "hone servers add ./"+home {
-				t.Errorf("another version in the lock: %+v", l)
-			}
-			put(t, lock, text)
-			changed, err := filepath.Glob(filepath.Join(home, tc.file))
-			if err != nil || len(changed) != 1 {
-				t.Fatal(changed, err)
-			}
-			put(t, changed[0], `{"version": "6.6.6"}`)
-			if l := state(); len(l.Differs) != 1 {
-				t.Errorf("a changed file: %+v", l)
-			}
-			if _, err := Add(t.Context(), h, c, Addition{Package: "./" + home, File: "mcp.json", Python: "python3"}); err != nil {
-				t.Fatal(fault.Whole(err))
-			}
-			if l := state(); len(l.Differs) > 0 {
-				t.Errorf("installed from its lock: %q", l.Differs)
-			}
-			if ran, _ := filepath.Glob(filepath.Join(home, "node_modules/@us/tiny/ran")); len(ran) > 0 {
-				t.Error("installed from its lock, and the package's own script ran")
-			}
-			if now := contentsOf(t, "mcp.json"); now != entries || contentsOf(t, lock) != text {
-				t.Errorf("the entry or the lock is another one: %s", now)
-			}
-			if left, _ := filepath.Glob(".hone/servers/*.old"); len(left) > 0 {
-				t.Errorf("left behind %q", left)
-			}
-			for _, whole := range []string{"node_modules", "venv"} {
-				if err := os.RemoveAll(filepath.Join(home, whole)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if l := state(); len(l.Differs) != 1 || l.Differs[0] != "nothing of it is installed" {
-				t.Errorf("the lock alone: %+v", l)
-			}
-			if tc.programs == "node_modules/.bin" { // Python's environment takes its time
-				if _, err := Add(t.Context(), h, c, Addition{Package: home, Name: "js2", File: "mcp.json", Dir: "elsewhere/js", Bin: tc.bin}); err != nil {
-					t.Fatal(fault.Whole(err))
-				}
-				if l, err := LockOf(mcp.Server{Command: filepath.Join("elsewhere/js", tc.programs, tc.bin)}); err != nil || l.File == "" || len(l.Differs) > 0 {
-					t.Errorf("%+v %v", l, err)
-				}
-			}
-			put(t, filepath.Join(home, "mine.txt"), "kept")
-			if _, err := Add(t.Context(), h, c, Addition{Package: home, File: "mcp.json", Python: "python3"}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(fault.Whole(err), "mine.txt") {
-				t.Errorf("a folder with other files: %v", err)
-			}
-		})
+	name := strings.TrimSuffix(tc.lock, filepath.Ext(tc.lock))
+	home := filepath.Join(".hone", "servers", name)
+	if _, err := Add(t.Context(), h, c, Addition{Package: tc.pkg, Name: name, File: "mcp.json", Bin: tc.bin, Python: "python3", Args: []string{"--mine"}}); err != nil {
+		t.Fatal(fault.Whole(err))
+	}
+	entries := contentsOf(t, "mcp.json")
+	state := func() Locked {
+		t.Helper()
+		servers, err := mcp.LoadConfig("mcp.json", h.LookupEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := LockOf(servers.Servers[name])
+		if err != nil || filepath.Base(l.File) != tc.lock {
+			t.Fatalf("%+v %v", l, err)
+		}
+		said.Reset()
+		sayLocks(h, servers)
+		if told := strings.Contains(said.String(), "server "+name+": what is installed is not what its lock says"); told != (len(l.Differs) > 0) {
+			t.Errorf("differs %q, said %s", l.Differs, said.String())
+		}
+		return l
+	}
+	if l := state(); len(l.Differs) > 0 {
+		t.Fatalf("just installed, and yet %+v", l)
+	}
+	lock := filepath.Join(home, tc.lock)
+	text := contentsOf(t, lock)
+	put(t, lock, strings.ReplaceAll(text, tc.version, tc.other))
+	if l := state(); len(l.Differs) != 1 || !strings.Contains(l.Differs[0], "in the lock") || l.Next != "hone servers add ./"+home {
+		t.Errorf("another version in the lock: %+v", l)
+	}
+	put(t, lock, text)
+	changed, err := filepath.Glob(filepath.Join(home, tc.file))
+	if err != nil || len(changed) != 1 {
+		t.Fatal(changed, err)
+	}
+	put(t, changed[0], `{"version": "6.6.6"}`)
+	if l := state(); len(l.Differs) != 1 {
+		t.Errorf("a changed file: %+v", l)
+	}
+	if _, err := Add(t.Context(), h, c, Addition{Package: "./" + home, File: "mcp.json", Python: "python3"}); err != nil {
+		t.Fatal(fault.Whole(err))
+	}
+	if l := state(); len(l.Differs) > 0 {
+		t.Errorf("installed from its lock: %q", l.Differs)
+	}
+	if ran, _ := filepath.Glob(filepath.Join(home, "node_modules/@us/tiny/ran")); len(ran) > 0 {
+		t.Error("installed from its lock, and the package's own script ran")
+	}
+	if now := contentsOf(t, "mcp.json"); now != entries || contentsOf(t, lock) != text {
+		t.Errorf("the entry or the lock is another one: %s", now)
+	}
+	if left, _ := filepath.Glob(".hone/servers/*.old"); len(left) > 0 {
+		t.Errorf("left behind %q", left)
+	}
+	for _, whole := range []string{"node_modules", "venv"} {
+		if err := os.RemoveAll(filepath.Join(home, whole)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l := state(); len(l.Differs) != 1 || l.Differs[0] != "nothing of it is installed" {
+		t.Errorf("the lock alone: %+v", l)
+	}
+	if tc.programs == "node_modules/.bin" { // Python's environment takes its time
+		if _, err := Add(t.Context(), h, c, Addition{Package: home, Name: "js2", File: "mcp.json", Dir: "elsewhere/js", Bin: tc.bin}); err != nil {
+			t.Fatal(fault.Whole(err))
+		}
+		if l, err := LockOf(mcp.Server{Command: filepath.Join("elsewhere/js", tc.programs, tc.bin)}); err != nil || l.File == "" || len(l.Differs) > 0 {
+			t.Errorf("%+v %v", l, err)
+		}
+	}
+	put(t, filepath.Join(home, "mine.txt"), "kept")
+	if _, err := Add(t.Context(), h, c, Addition{Package: home, File: "mcp.json", Python: "python3"}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(fault.Whole(err), "mine.txt") {
+		t.Errorf("a folder with other files: %v", err)
 	}
 }
 

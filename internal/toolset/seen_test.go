@@ -38,8 +38,10 @@ for line in sys.stdin:
 `
 
 // Of two servers' tools that do the same, of which one fails 40% of calls, the other is shown in nearly all selections, once
-// both have been called. A run that goes on shows what it showed before.
-func TestReliableTwinIsShown(t *testing.T) {
+// both have been called. A run that goes on shows what it showed before. make soak has three pairs of servers.
+func TestReliableTwinIsShown(t *testing.T) { twins(t, 1) }
+
+func twins(t *testing.T, trials int) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "weather.py")
 	if err := os.WriteFile(script, []byte(weather), 0o600); err != nil {
@@ -56,7 +58,6 @@ func TestReliableTwinIsShown(t *testing.T) {
 	server := func(share float64, many, seed int, says string) mcp.Server {
 		return mcp.Server{Command: "python3", Args: []string{script, fmt.Sprint(share), fmt.Sprint(many), fmt.Sprint(seed), says}, Isolation: mcp.Shared}
 	}
-	const trials = 3
 	right, all := 0, 0
 	for seed := range trials {
 		// Each pair has names of its own, so that it has not been seen. The one that fails comes first in the catalog.
