@@ -94,11 +94,16 @@ func TestScenariosOfAShop(t *testing.T) {
 }
 
 // Made whole, at several numbers and seeds, no split has the tasks without calls for itself, and progress counts as the report.
-func TestSharesOfTheSplits(t *testing.T) {
-	for _, tc := range []struct {
-		n    int
-		seed uint64
-	}{{12, 1}, {30, 0}, {30, 5}, {45, 2}} {
+func TestSharesOfTheSplits(t *testing.T) { sharesOfTheSplits(t, sized{12, 1}, sized{30, 5}) }
+
+// sized is a synthesis of n scenarios.
+type sized struct {
+	n    int
+	seed uint64
+}
+
+func sharesOfTheSplits(t *testing.T, all ...sized) {
+	for _, tc := range all {
 		s := newShop(t)
 		o := optionsOf(s)
 		o.N, o.Seed, o.Workers = tc.n, tc.seed, 1

@@ -1,0 +1,9 @@
+//go:build soak
+
+package synth
+
+import "testing"
+
+func TestSoakChainsInEverySplit(t *testing.T) { chainsInEverySplit(t, 3) }
+
+func TestSoakSharesOfTheSplits(t *testing.T) { sharesOfTheSplits(t, sized{30, 0}, sized{45, 2}) }
