@@ -4,6 +4,4 @@ package synth
 
 import "testing"
 
-func TestSoakChainsInEverySplit(t *testing.T) { chainsInEverySplit(t, 3) }
-
 func TestSoakSharesOfTheSplits(t *testing.T) { sharesOfTheSplits(t, sized{30, 0}, sized{45, 2}) }

@@ -163,12 +163,10 @@ func sums(t *testing.T, n int) (shop *shop, tools []Tool) {
 }
 
 // Chains are in each split where there are enough, whatever the splits keep apart. By tool, or by server, validation and training may
-// have the same. make soak takes three seeds of each.
-func TestChainsInEverySplit(t *testing.T) { chainsInEverySplit(t, 1) }
-
-func chainsInEverySplit(t *testing.T, seeds uint64) {
+// have the same.
+func TestChainsInEverySplit(t *testing.T) {
 	for _, by := range []string{ByTask, ByTool, ByServer} {
-		for seed := range seeds {
+		for seed := range uint64(3) {
 			shop, tools := sums(t, 8)
 			o := optionsOf(shop)
 			o.N, o.SplitBy, o.Seed = 100, by, seed
