@@ -47,6 +47,9 @@ type sampling struct {
 // sampler starts a server on a base model, to which requests come through a proxy that notes them.
 func sampler(t *testing.T, base string) *sampling {
 	t.Helper()
+	if !exists("hone.yaml") { // its backend is pure Go, which has nothing to compile; a test that writes one says so too
+		write(t, "hone.yaml", "engine: {backend: go}\n")
+	}
 	read, write := io.Pipe()
 	var said bytes.Buffer
 	a := toyApp(&said, map[string]string{"SERVE_KEY": "sesame"})
@@ -169,6 +172,7 @@ func awayFolder(t *testing.T) (mcp string) {
 // and ids with their logprobs come back so that the trainer sees the policy that was sampled from, to rounding.
 func TestTrainByARemoteSampler(t *testing.T) {
 	mcp := awayFolder(t)
+	write(t, "hone.yaml", "") // the plug-in samples, and pure Go trains
 	s := sampler(t, "toy.gguf")
 	s.through, s.here = "/mnt/adapters", filepath.Join(must(os.Getwd()), "handed")
 	code, said, handed := trained(t, s, ", model: toy.gguf, slots: 3, adapters: handed, adapters_there: /mnt/adapters, retries: 2, timeout: 97s, max_mismatch: 1.0e-6", "--mcp", mcp)

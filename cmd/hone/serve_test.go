@@ -2,24 +2,13 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"hone/internal/assets"
-	"hone/internal/basemodel"
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
-	"hone/internal/learn/model"
-	"hone/internal/modelfile"
 	"hone/internal/screen"
 )
 
@@ -69,150 +58,6 @@ func TestInspect(t *testing.T) {
 				t.Errorf("exit code %d, %s\ngot  %s\nwant %s", code, stderr, stdout, tc.want)
 			}
 		})
-	}
-}
-
-// The real clients speak to hone serve and through hone proxy, over SmolLM2-135M. A model takes a core half a minute to load and compile, so what can be
-// one is: the server, and the programs of the proxies' small models. Each subtest starts what it needs, so it runs alone too.
-func TestToTheOpenAIClient(t *testing.T) {
-	python, err := filepath.Abs("../../.venv/bin/python")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(python); err != nil {
-		t.Fatal("the openai client is not installed: run make test")
-	}
-	a, _, _ := installed(t, "")
-	c := clients{python: python, noise: filepath.Join(t.TempDir(), "adapter"), quiet: filepath.Join(t.TempDir(), "quiet"), cache: withPrograms(t, a)}
-	saveNoise(t, a, c.noise, 0.1)
-	saveNoise(t, a, c.quiet, 1e-4) // it answers as the base model does
-	var began server
-	c.serve = sync.OnceValue(func() server {
-		began = c.serving(t, "serve", "--model", c.noise, "--key-env", "SERVE_KEY", "--context", "512", "--slots", "2", "--max-adapters", "2")
-		return began
-	})
-	t.Run("Serve", c.testServe)
-	t.Run("InitialCall", c.testInitialCall)
-	t.Run("Sidecar", c.testSidecar)
-	if began.stop == nil {
-		return
-	}
-	said := began.stop()
-	for _, want := range []string{"Authorization: Bearer $SERVE_KEY", began.URL + "/chat/completions"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("stderr lacks %q: %s", want, said)
-		}
-	}
-}
-
-// clients is what the subtests of TestToTheOpenAIClient share.
-type clients struct {
-	python       string
-	noise, quiet string        // adapters: of noise that is heard, and that is not
-	cache        string        // of downloads and programs
-	serve        func() server // hone serve with the adapter of noise and the base model, from the first call on
-}
-
-// clientKeys are what the variables of keys hold.
-var clientKeys = map[string]string{"SERVE_KEY": "sk-serve", "UPSTREAM_KEY": "sk-serve", "PROXY_KEY": "sk-proxy"}
-
-// serving starts a verb that serves, with the shared programs.
-func (c *clients) serving(t *testing.T, args ...string) server {
-	t.Helper()
-	return servingOf(t, clientKeys, func(a *app) { a.CacheDir, a.KeepsPrograms = c.cache, true }, append(args, "--listen", "127.0.0.1:0")...)
-}
-
-// run runs a client's script.
-func (c *clients) run(t *testing.T, script string, args ...string) ([]byte, error) {
-	t.Helper()
-	var said bytes.Buffer
-	q := exec.CommandContext(t.Context(), c.python, append([]string{"testdata/" + script}, args...)...)
-	q.Stderr = &said
-	out, err := q.Output()
-	if err != nil {
-		err = fmt.Errorf("%s: %w\n%s", script, err, &said)
-	}
-	return out, err
-}
-
-// withPrograms is a cache with the downloads of the user's, and programs of its own.
-func withPrograms(t *testing.T, a *app) string {
-	t.Helper()
-	s, err := a.Store()
-	if err != nil {
-		t.Fatal(err)
-	}
-	has, err := os.ReadDir(s.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for _, x := range has {
-		if x.Name() == "programs" {
-			continue
-		}
-		if err := os.Symlink(filepath.Join(s.Dir, x.Name()), filepath.Join(dir, x.Name())); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// The openai and anthropic clients speak to a server in this process: models, key, tools, streaming. The adapter must change answers.
-func (c *clients) testServe(t *testing.T) {
-	s := c.serve()
-	out, err := c.run(t, "openai_client.py", s.URL, clientKeys["SERVE_KEY"], s.Models[0], s.Models[1], c.noise)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.run(t, "agent_clients.py", s.URL, clientKeys["SERVE_KEY"], s.Models[1]); err != nil {
-		t.Error(err)
-	}
-	var said struct {
-		Adapter, Base any
-		Calls         [][2]string
-	}
-	if err := json.Unmarshal(out, &said); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if len(said.Calls) == 0 || said.Calls[0] != [2]string{"hash", `{"text": "cloud"}`} {
-		t.Errorf("the base model did not call as the turns before show: %s", out)
-	}
-	if reflect.DeepEqual(said.Adapter, said.Base) {
-		t.Errorf("an adapter of noise answers as the base model does: %s", out)
-	}
-}
-
-// saveNoise writes an adapter of random matrices that fits the base model.
-func saveNoise(t *testing.T, a *app, dir string, size float64) {
-	t.Helper()
-	path, err := basemodel.Path(a.Host, assets.Model().Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := modelfile.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	lora := model.LoRA{Rank: 2, Alpha: 4}
-	pieces, _ := lora.Pieces(model.Spec{Config: file.Config})
-	r := rand.New(rand.NewPCG(1, 2))
-	var tensors []adapter.Tensor
-	for _, p := range pieces {
-		x := adapter.Tensor{Name: adapter.Key(p.Target.Path(p.Layer), p.B), Rows: p.Rows, Cols: p.Cols, Data: make([]float32, p.Rows*p.Cols)}
-		for i := range x.Data {
-			x.Data[i] = float32(r.NormFloat64() * size)
-		}
-		tensors = append(tensors, x)
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c := adapter.Config{PEFTType: "LORA", TaskType: "CAUSAL_LM", Rank: lora.Rank, Alpha: lora.Alpha, Bias: "none",
-		TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}}
-	if err := adapter.Save(dir, c, tensors); err != nil {
-		t.Fatal(err)
 	}
 }
 

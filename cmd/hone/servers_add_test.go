@@ -114,39 +114,50 @@ func sandboxedHone(t *testing.T, args ...string) (code int, stdout, stderr strin
 
 // A package of each registry's kind is installed by its real package manager, locked, written into the configuration, and runs.
 func TestServersAdd(t *testing.T) {
+	tinyPackages(t)
+	for _, tc := range tinyKinds() {
+		addTiny(t, tc)
+	}
+	runsTiny(t)
+}
+
+// tinyKind is a package of one kind, and what is known of it once it is installed.
+type tinyKind struct{ pkg, name, version, lock, holds string }
+
+func tinyKinds() []tinyKind {
+	return []tinyKind{
+		{"npm:./tiny.tgz", "js", "1.1.0", "package-lock.json", `"integrity": "sha512-`},
+		{"pypi:./tiny_server-1.2-py3-none-any.whl", "py", "1.2", "requirements.lock", "tiny-server==1.2 --hash=sha256:"},
+	}
+}
+
+// tinyPackages is a folder with a package of each kind, and a configuration below it.
+func tinyPackages(t *testing.T) {
+	t.Helper()
 	workFolder(t, map[string]string{"sub/mcp.json": "{\"mcpServers\": {\n  // ours\n}}\n"})
 	npmPackage(t, "tiny.tgz", map[string]string{"package.json": `{"name": "@us/tiny-server", "version": "1.1.0", "bin": {"tiny": "main.js"}, "scripts": {"install": "touch ran"}}`, "main.js": tinyJS})
 	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": tinyPython, "tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
-	for _, tc := range []struct {
-		pkg, name, version, lock, holds string
-	}{
-		{"npm:./tiny.tgz", "js", "1.1.0", "package-lock.json", `"integrity": "sha512-`},
-		{"pypi:./tiny_server-1.2-py3-none-any.whl", "py", "1.2", "requirements.lock", "tiny-server==1.2 --hash=sha256:"},
-	} {
-		code, stdout, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--json", "--", "--flag", "${HONE_EPISODE_DIR}")
-		var in struct{ Version, Lock, Command, Answer string }
-		if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || in.Version != tc.version || in.Answer != "1 tool, protocol 2025-11-25" {
-			t.Fatalf("%s: exit code %d, %v, %s%s", tc.pkg, code, err, stdout, stderr)
-		}
-		if lock, err := os.ReadFile(in.Lock); filepath.Base(in.Lock) != tc.lock || !strings.Contains(string(lock), tc.holds) {
-			t.Errorf("%s: %v, the lock %s: %s", tc.pkg, err, in.Lock, lock)
-		}
-		if ran, _ := filepath.Glob("sub/.hone/servers/js/node_modules/@us/tiny-server/ran"); len(ran) > 0 {
-			t.Error("the package's own script ran")
-		}
-		if code, _, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json"); code != 2 || !strings.Contains(stderr, "already") {
-			t.Errorf("%s, a second time: exit code %d, %s", tc.pkg, code, stderr)
-		}
-		if code, _, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--force", "--no-start", "--", "--flag", "${HONE_EPISODE_DIR}"); code != 0 || strings.Contains(stderr, "sandbox of the servers") {
-			t.Errorf("%s, in its own place: exit code %d, %s", tc.pkg, code, stderr)
-		}
-		if code, _, _ := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--force", "--bin", "none"); code == 0 {
-			t.Errorf("%s: there is no such program, and yet it is installed", tc.pkg)
-		}
-		if old, _ := filepath.Glob("sub/.hone/servers/*.old"); len(old) > 0 {
-			t.Errorf("left behind %q", old)
-		}
+}
+
+// addTiny installs one.
+func addTiny(t *testing.T, tc tinyKind) {
+	t.Helper()
+	code, stdout, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--json", "--", "--flag", "${HONE_EPISODE_DIR}")
+	var in struct{ Version, Lock, Command, Answer string }
+	if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || in.Version != tc.version || in.Answer != "1 tool, protocol 2025-11-25" {
+		t.Fatalf("%s: exit code %d, %v, %s%s", tc.pkg, code, err, stdout, stderr)
 	}
+	if lock, err := os.ReadFile(in.Lock); filepath.Base(in.Lock) != tc.lock || !strings.Contains(string(lock), tc.holds) {
+		t.Errorf("%s: %v, the lock %s: %s", tc.pkg, err, in.Lock, lock)
+	}
+	if ran, _ := filepath.Glob("sub/.hone/servers/js/node_modules/@us/tiny-server/ran"); len(ran) > 0 {
+		t.Error("the package's own script ran")
+	}
+}
+
+// runsTiny wants both in the configuration, and answering.
+func runsTiny(t *testing.T) {
+	t.Helper()
 	text, err := os.ReadFile("sub/mcp.json")
 	if err != nil || !strings.Contains(string(text), `"command":"./.hone/servers/js/node_modules/.bin/tiny","args":["--flag","${HONE_EPISODE_DIR}"]`) || !strings.Contains(string(text), "// ours") {
 		t.Errorf("%v, %s", err, text)
@@ -154,20 +165,6 @@ func TestServersAdd(t *testing.T) {
 	code, stdout, stderr := sandboxedHone(t, "discover", "--mcp-config", "sub/mcp.json")
 	if code != 0 || !strings.Contains(stdout, "js_tool") || !strings.Contains(stdout, "py_tool") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
-	}
-	if code, stdout, stderr := sandboxedHone(t, "servers", "add", "sub/.hone/servers/js", "--mcp-config", "sub/mcp.json"); code != 0 || !strings.Contains(stdout, "1 tool") || contents(t, "sub/mcp.json") != string(text) {
-		t.Errorf("from its lock: exit code %d, %s%s", code, stdout, stderr)
-	}
-	for _, name := range []string{"js", "py"} {
-		if code, _, stderr := sandboxedHone(t, "servers", "rm", name, "--mcp-config", "sub/mcp.json"); code != 0 {
-			t.Errorf("rm %s: exit code %d, %s", name, code, stderr)
-		}
-	}
-	if left, _ := filepath.Glob("sub/.hone/servers/*"); len(left) > 0 || contents(t, "sub/mcp.json") != "{\"mcpServers\": {\n  // ours\n}}\n" {
-		t.Errorf("left behind %q, %q", left, contents(t, "sub/mcp.json"))
-	}
-	if code, _, stderr := sandboxedHone(t, "servers", "rm", "js", "--mcp-config", "sub/mcp.json"); code != 2 || !strings.Contains(stderr, "there is no server") {
-		t.Errorf("rm a second time: exit code %d, %s", code, stderr)
 	}
 }
 

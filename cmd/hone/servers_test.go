@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/assets"
 	"hone/internal/basemodel"
@@ -41,6 +45,35 @@ type remote struct {
 	url          string
 	let, refused atomic.Int64 // requests with and without the token
 	lost         atomic.Bool  // while true, connections are cut
+}
+
+// calculator is a server in this process, whose two tools are told of in few words: a prompt is bytes to the toy model, and a
+// gradient in pure Go takes four times as long where server-everything's stand in it.
+func calculator(t *testing.T, token string) *remote {
+	t.Helper()
+	s := mcp.NewServer(&mcp.Implementation{Name: "calculator", Version: "1"}, nil)
+	tool := func(name, properties string, does func(arguments json.RawMessage) (string, error)) {
+		schema := json.RawMessage(`{"type": "object", "properties": {` + properties + `}}`)
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: schema, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+			func(_ context.Context, q *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				said, err := does(q.Params.Arguments)
+				if err != nil {
+					said = err.Error()
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}, IsError: err != nil}, nil
+			})
+	}
+	tool("get-sum", `"a": {"type": "number"}, "b": {"type": "number"}`, func(arguments json.RawMessage) (string, error) {
+		var x struct{ A, B float64 }
+		err := json.Unmarshal(arguments, &x)
+		return fmt.Sprintf("The sum of %v and %v is %v.", x.A, x.B, x.A+x.B), err
+	})
+	tool("echo", `"message": {"type": "string"}`, func(arguments json.RawMessage) (string, error) {
+		var x struct{ Message string }
+		err := json.Unmarshal(arguments, &x)
+		return "Echo: " + x.Message, err
+	})
+	return guarded(t, token, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 }
 
 // everything starts server-everything on streamable HTTP.
@@ -76,8 +109,12 @@ func everything(t *testing.T, token string) *remote {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+	return guarded(t, token, httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address}))
+}
+
+// guarded lets through to a server who has the token.
+func guarded(t *testing.T, token string, server http.Handler) *remote {
 	remote := &remote{}
-	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if remote.lost.Load() {
 			panic(http.ErrAbortHandler) // cuts the connection
@@ -88,7 +125,7 @@ func everything(t *testing.T, token string) *remote {
 			return
 		}
 		remote.let.Add(1)
-		proxy.ServeHTTP(w, r)
+		server.ServeHTTP(w, r)
 	}))
 	t.Cleanup(front.Close)
 	remote.url = front.URL + "/mcp"
@@ -150,7 +187,7 @@ const sums = `[
 ]`
 
 func TestWrongTokenAndURL(t *testing.T) {
-	server := everything(t, "t")
+	server := calculator(t, "t")
 	workFolder(t, map[string]string{"scenarios.json": sums})
 	for url, want := range map[string]string{server.url: "Unauthorized", "http://127.0.0.1:1/mcp": "refused"} {
 		var stderr bytes.Buffer
