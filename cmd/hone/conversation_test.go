@@ -79,7 +79,7 @@ func retail(t *testing.T) (servers string) {
 			if in.ID != "#W4536116" {
 				return nil, nil, fmt.Errorf("order %s not found", in.ID)
 			}
-			text, err := json.Marshal(order{ID: in.ID, Status: status})
+			text, err := json.Marshal(map[string]order{"parsed_content": {ID: in.ID, Status: status}})
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil, err
 		}
 		mcp.AddTool(s, &mcp.Tool{Name: "get_order_details", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},

@@ -74,13 +74,22 @@ func TestResume(t *testing.T) {
 	for _, verb := range []string{"sft", "train", "sidecar"} {
 		t.Run(verb, func(t *testing.T) {
 			command, env, _ := toyRun(t, verb)
+			steps := 4
+			switch verb { // as few as it takes: one before it is stopped, one before it is killed, and those after
+			case "train":
+				steps = 3
+				write(t, "hone.yaml", strings.Replace(contents(t, "hone.yaml"), "steps: 4", "steps: 3", 1))
+			case "sidecar": // of SFT, and as many of GRPO
+				steps = 2
+				command = slices.Insert(command, 2, "--steps", "2")
+			}
 			var said bytes.Buffer
 			if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
 				t.Fatalf("exit code %d, %s", code, &said)
 			}
 
 			ctx, stop := context.WithCancel(t.Context())
-			broken := &once{line: " 1/4", do: stop}
+			broken := &once{line: fmt.Sprintf(" 1/%d", steps), do: stop}
 			if code := toyApp(broken, env).main(ctx, append(command, "broken")); code != 7 || !strings.Contains(broken.String(), "next:  hone runs resume ./broken") {
 				t.Fatalf("stopped: exit code %d, %s", code, broken)
 			}
@@ -261,8 +270,9 @@ func killed(t *testing.T, env map[string]string, args ...string) {
 // A killed run whose ledger was damaged does not go on with less than was paid for: it stops and says what is missing, leaves
 // the files beside the ledger as they are, and goes on to the same result once the ledger is made again from them.
 func TestDamagedLedger(t *testing.T) {
-	url, _ := shop(t) // whose tools are few, so steps take no time
-	workFolder(t, map[string]string{"hone.yaml": toyConfig, "rows.jsonl": splitRows})
+	url, _ := shop(t)                                                                                                    // whose tools are few, so steps take no time
+	conf := strings.NewReplacer("steps: 4, scenarios_per_step: 2", "steps: 3, scenarios_per_step: 1").Replace(toyConfig) // each case goes on to the end
+	workFolder(t, map[string]string{"hone.yaml": conf, "rows.jsonl": splitRows})
 	toyModel(t, "base/toy.gguf")
 	command, env := []string{"train", "--dataset", "rows.jsonl", "--base-model", "base", "--output-dir"}, map[string]string{"MCP_URL": url}
 	var said bytes.Buffer
@@ -270,7 +280,7 @@ func TestDamagedLedger(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	first := &once{line: " 1/4", do: stop}
+	first := &once{line: " 1/3", do: stop}
 	if code := toyApp(first, env).main(ctx, append(command, "broken")); code != 7 {
 		t.Fatalf("stopped: exit code %d, %s", code, first)
 	}
@@ -459,7 +469,7 @@ func TestNumGPUs(t *testing.T) {
 // short, so it takes a second where TestResume takes minutes.
 func TestResumeWithinAnEvaluation(t *testing.T) {
 	url, _ := shop(t)
-	conf := strings.NewReplacer("every: 3", "every: 1", "max_tokens: 8", "max_tokens: 20", "group_size: 2", "group_size: 6").Replace(toyConfig)
+	conf := strings.NewReplacer("every: 3", "every: 1", "max_tokens: 8", "max_tokens: 20", "steps: 4", "steps: 3", "group_size: 2", "group_size: 4").Replace(toyConfig)
 	tasks := `[{"user": {"says": ["Say a.", "More.", "And more."]}, "split": "train", "checks": [{"type": "answer", "regex": "[a-m]", "any_turn": true}]}, {"task": "Say b.", "split": "train", "checks": [{"type": "answer", "regex": "[a-m]"}]},
  {"task": "Say c.", "split": "validation", "checks": [{"type": "no_call"}]}, {"user": {"says": ["Say d.", "More."]}, "split": "validation", "checks": [{"type": "no_call"}]}]`
 	workFolder(t, map[string]string{"hone.yaml": conf, "tasks.json": tasks})
@@ -469,7 +479,7 @@ func TestResumeWithinAnEvaluation(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	broken := &once{line: " 1/4", do: stop}
+	broken := &once{line: " 1/3", do: stop}
 	if code := toyApp(broken, nil).main(ctx, append(command, "broken")); code != 7 {
 		t.Fatalf("stopped: exit code %d, %s", code, broken)
 	}
@@ -482,7 +492,7 @@ func TestResumeWithinAnEvaluation(t *testing.T) {
 		}
 	}
 	got, want := result(t, "broken"), result(t, "whole")
-	if got != want || strings.Count(want, `"stage":"validation"`) != 4 || strings.Count(want, `"grad_norm":0,`) == 4 {
+	if got != want || strings.Count(want, `"stage":"validation"`) != 3 || strings.Count(want, `"grad_norm":0,`) == 3 {
 		t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
 	}
 }

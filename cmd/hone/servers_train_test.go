@@ -133,6 +133,7 @@ func filesystemServer(t *testing.T, servers string, a *app, stdout, stderr *byte
 		t.Errorf("%d demonstrations, %v, %s", len(rows), err, stderr)
 	}
 	verb(0, "collect", "--endpoint", "http://127.0.0.1:1/v1", "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces", "--yes") // nothing is left to ask
+	write(t, "hone.yaml", contents(t, "hone.yaml")+fewTools)                                                                                     // one prompt's worth of tools is enough to be sampled from
 	verb(0, "eval", "--base-model", base, "--dataset", "notes.jsonl", "--split", "train", "--json")
 	var results struct {
 		Systems map[string]struct {
