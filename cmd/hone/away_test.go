@@ -156,6 +156,15 @@ const scoresSh = `#!/bin/sh
 case $(grep -o '"scenario_hash"' | wc -l) in 1) echo '[0]' ;; *) echo '[0, 1]' ;; esac
 `
 
+// differing is the configuration of rewards that differ within each group, whatever a toy says: there is something to learn.
+func differing(t *testing.T) string {
+	t.Helper()
+	if err := os.WriteFile("judge.sh", []byte(scoresSh), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return "rewards: {program: {command: [./judge.sh]}}\n"
+}
+
 // awayFolder is a folder to train in, by a program that gives each episode of a group another reward.
 func awayFolder(t *testing.T) (mcp string) {
 	t.Helper()

@@ -21,9 +21,7 @@ import (
 func TestForkACheckpoint(t *testing.T) {
 	command, env, _ := toyRun(t, "train")
 	short := strings.NewReplacer("grpo: {steps: 4", "grpo: {steps: 1", "eval: {every: 3}\n", "").Replace(contents(t, "hone.yaml"))
-	if err := os.WriteFile("hone.yaml", []byte(short), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, "hone.yaml", short+differing(t))
 	run := func(want int, args ...string) string {
 		t.Helper()
 		var said bytes.Buffer

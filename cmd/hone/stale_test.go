@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 )
@@ -18,9 +17,7 @@ import (
 func TestOverlappingRunGoesOn(t *testing.T) {
 	command, env, _ := toyRun(t, "train")
 	config := strings.NewReplacer("grpo: {steps: 4", "grpo: {staleness: 1, steps: 3", "eval: {every: 3}\n", "").Replace(contents(t, "hone.yaml"))
-	if err := os.WriteFile("hone.yaml", []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, "hone.yaml", config+differing(t))
 	var said bytes.Buffer
 	if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)

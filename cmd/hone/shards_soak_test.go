@@ -1,3 +1,5 @@
+//go:build soak
+
 package main
 
 import (
@@ -9,7 +11,7 @@ import (
 )
 
 // SFT over weights that two devices share ends with the losses of two that each hold all.
-func TestSFTOverSharedWeights(t *testing.T) {
+func TestSoakSFTOverSharedWeights(t *testing.T) {
 	plugin := learntest.Plugin()
 	if plugin == "" {
 		t.Skip("no plug-in is installed: hone engine install cpu")
