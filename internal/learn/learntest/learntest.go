@@ -72,14 +72,41 @@ func Plugin() string {
 	return filepath.Join(cache, found[0])
 }
 
+// Options are how tests open the plug-in, whose path Plugin gives. XLA takes seconds to compile a program that runs for a millisecond, so
+// what is compiled is optimised little and kept in a folder below os.UserCacheDir, for the next run of any test. Under the tag soak, and
+// where -plugin names another, all is compiled as users have it.
+func Options(t testing.TB) engine.Options {
+	t.Helper()
+	o := engine.Options{Plugin: Plugin(), DType: engine.DTypeF32}
+	if Whole() {
+		return o
+	}
+	if err := os.Setenv("XLA_FLAGS", flags); err != nil { // XLA reads it once in a process
+		t.Fatal(err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Cache = engine.Cache{Folder: filepath.Join(cache, "hone", "test-programs"), Bytes: 512 << 20, Environment: flags}
+	return o
+}
+
+const flags = "--xla_backend_optimization_level=0"
+
+// Whole reports whether tests run on the plug-in that are the same on each device, and so run on pure Go alone elsewhere: under the tag
+// soak, and where -plugin names one.
+func Whole() bool { return soak || *plugin != "" }
+
 // Devices opens the CPU plug-in with n devices, until the test ends; where it is not installed the test is skipped.
 func Devices(t testing.TB, n int) *engine.Engine {
 	t.Helper()
-	path := Plugin()
-	if path == "" {
+	if Plugin() == "" {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}
-	e, err := engine.Open(engine.Options{Plugin: path, Devices: n, DType: engine.DTypeF32})
+	o := Options(t)
+	o.Devices = n
+	e, err := engine.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,13 +114,19 @@ func Devices(t testing.TB, n int) *engine.Engine {
 	return e
 }
 
-// EachDevice runs a test on the pure-Go backend and, where there is one, on the plug-in.
+// EachDevice runs a test on the pure-Go backend and, where all is tested, on the plug-in: what differs between the two is the operations,
+// which engine/stablehlo tests on both. BothDevices is for tests of what only a plug-in has.
 func EachDevice(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
-	devices := map[string]engine.Options{"go": {}}
-	if path := Plugin(); path != "" {
-		devices["plugin"] = engine.Options{Plugin: path, DType: engine.DTypeF32}
-	}
-	for name, o := range devices {
+	each(t, Whole(), f)
+}
+
+// BothDevices runs a test on the pure-Go backend and, where there is one, on the plug-in.
+func BothDevices(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
+	each(t, true, f)
+}
+
+func each(t *testing.T, plugin bool, f func(t *testing.T, e *engine.Engine)) {
+	run := func(name string, o engine.Options) {
 		t.Run(name, func(t *testing.T) {
 			e, err := engine.Open(o)
 			if err != nil {
@@ -102,5 +135,9 @@ func EachDevice(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
 			defer e.Close()
 			f(t, e)
 		})
+	}
+	run("go", engine.Options{})
+	if plugin && Plugin() != "" {
+		run("plugin", Options(t))
 	}
 }

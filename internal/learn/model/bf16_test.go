@@ -120,7 +120,7 @@ func apart(x, y []float32) float64 {
 // In bfloat16 logits and gradients are those of float32 but for its rounding, whether attention is fused or plain, after
 // a shared prefix.
 func TestBF16IsF32ButForRounding(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		if e.PureGo() {
 			t.Skip("pure Go computes in f32 only")
 		}

@@ -19,12 +19,12 @@ import (
 
 // In a run in bfloat16, weights stored as bfloat16 come to the device as they are, and others as they round.
 func TestLoadBF16(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, other *engine.Engine) {
+	learntest.BothDevices(t, func(t *testing.T, other *engine.Engine) {
 		if other.PureGo() {
 			t.Skip("it has no bfloat16")
 		}
-		o := engine.Options{Plugin: learntest.Plugin()}
-		o.DType = "bf16"
+		o := learntest.Options(t)
+		o.DType = engine.DTypeBF16
 		e, err := engine.Open(o)
 		must(t, err)
 		defer e.Close()
@@ -78,7 +78,7 @@ func numbers(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buff
 func BenchmarkLoad(b *testing.B) {
 	for _, c := range []struct{ file, device string }{{"BF16", "bf16"}, {"F32", "f32"}, {"BF16", "f32"}} {
 		b.Run(c.file+"_to_"+c.device, func(b *testing.B) {
-			o := engine.Options{Plugin: learntest.Plugin()}
+			o := learntest.Options(b)
 			if o.Plugin == "" {
 				b.Skip("no plug-in")
 			}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
 )
 
 // Of several devices each holds what one would: gradients are added up in place. So the compiler says too.
@@ -22,11 +22,7 @@ func TestEachOfSeveralDevicesHoldsWhatOneWould(t *testing.T) {
 	if !slices.Equal(one.Held, two.Held) || len(one.Programs) != len(two.Programs) {
 		t.Fatalf("one device holds %v, each of two %v", one.Held, two.Held)
 	}
-	e, err := engine.Open(engine.Options{Plugin: plugin(t), Devices: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := learntest.Devices(t, 2)
 	for i, x := range two.Programs {
 		if a := one.Programs[i]; x.Name != a.Name || x.Temporary != a.Temporary || x.Peak != a.Peak {
 			t.Errorf("%s: one device takes %d for a while and %d in all, each of two %d and %d", x.Name, a.Temporary, a.Peak, x.Temporary, x.Peak)

@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/train"
@@ -162,12 +161,7 @@ func TestPropose(t *testing.T) {
 // The plan is within Tolerance of the compiler's own account: of what a program needs in all, and for the training rows,
 // where it matters most, of the temporary part alone.
 func TestPlanIsTheCompilersAccount(t *testing.T) {
-	plugin := plugin(t)
-	e, err := engine.Open(engine.Options{Plugin: plugin})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := learntest.Devices(t, 1)
 	large := settings()
 	large.Prefix, large.Row, large.Slots, large.Context, large.Train.MicroBatch = 200, 300, 16, 256, 4
 	narrow := wide()
@@ -187,8 +181,8 @@ func TestPlanIsTheCompilersAccount(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.slow {
-				if testing.Short() {
-					t.Skip("compiles a real model's programs, which takes a minute")
+				if !learntest.Whole() {
+					t.Skip("compiles a real model's programs, which takes a minute: go test -tags soak")
 				}
 				c.spec = smolLM2(t)
 			}
@@ -228,8 +222,6 @@ func smolLM2(t *testing.T) model.Spec {
 	defer m.Close()
 	return model.Spec{Config: m.Config}
 }
-
-func plugin(t *testing.T) string { return cached(t, "lammps-jax-pjrt-cpu-*", "*.so") }
 
 // cached finds what hone engine install has put there.
 func cached(t *testing.T, folder, file string) string {

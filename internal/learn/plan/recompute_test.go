@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/train"
 	"hone/internal/modelfile"
@@ -15,11 +15,7 @@ import (
 // which would keep more if it merged what is computed again with what was computed first. Where layers are not computed
 // again each costs many times that.
 func TestALayerComputedAgainCostsItsInput(t *testing.T) {
-	e, err := engine.Open(engine.Options{Plugin: plugin(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := learntest.Devices(t, 1)
 	o := settings()
 	o.Slots, o.Row, o.Train.MicroBatch = 0, 448, 4
 	temporary := func(layers int, r train.Recompute) (planned, compiled int64) {

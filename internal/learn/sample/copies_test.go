@@ -79,7 +79,7 @@ func TestBeginningsAreCopied(t *testing.T) {
 // What is copied into a slot stays in it: a beginning of which the slot holds some, and which goes on to the slot's last column, leaves its neighbour's
 // text as it is. And a text behind the shared prefix is not that of a prompt without it, whose keys stand elsewhere.
 func TestCopiesStayWhereTheyBelong(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		if e.IsGPU() {
 			t.Skip("its chunks are longer than these prompts")
 		}

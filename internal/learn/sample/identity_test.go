@@ -39,7 +39,9 @@ func TestThePublishedAdapterIsTheTrainers(t *testing.T) {
 	if learntest.Plugin() == "" {
 		return
 	}
-	e, err := engine.Open(engine.Options{Plugin: learntest.Plugin(), DType: engine.DTypeBF16})
+	o := learntest.Options(t)
+	o.DType = engine.DTypeBF16
+	e, err := engine.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}

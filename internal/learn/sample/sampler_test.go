@@ -54,7 +54,7 @@ func start(t *testing.T, e *engine.Engine) (*Sampler, *train.Trainer) {
 // TestSampler runs all tests of a device on one sampler, since its programs take seconds to compile on a plug-in. The last
 // closes it.
 func TestSampler(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		s, tr := start(t, e)
 		for _, c := range []struct {
 			name string

@@ -51,7 +51,7 @@ func TestTokensDoNotDependOnTheNumberOfDevices(t *testing.T) {
 	spec, lora := learntest.Spec(), learntest.LoRA()
 	spec.NumLayers = 1
 	var want [2][]policy.Completion
-	for _, n := range []int{1, 4} { // each compiles anew
+	for _, n := range []int{1, 3} { // each compiles anew
 		e := learntest.Devices(t, n)
 		weights := learntest.Weights(t, e, spec)
 		s, err := New(e, spec, weights, sample.Options{LoRA: lora, Slots: 2, Context: 32, Prefix: prefix})

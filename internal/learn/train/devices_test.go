@@ -79,6 +79,9 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 	want := map[string]run{}
 	var dropped []float32
 	for _, n := range []int{1, 2, 4} {
+		if n > 2 && !learntest.Whole() {
+			continue
+		}
 		e := learntest.Devices(t, n)
 		weights, programs := learntest.Weights(t, e, spec), map[string]program{}
 		start := func(dropout float64) *Trainer {

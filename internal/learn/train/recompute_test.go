@@ -72,6 +72,9 @@ func TestHeadInTurn(t *testing.T) {
 	exploring := policy() // without advantages: the bonus alone
 	exploring.Bonus = batch.Bonus{On: true, Coefficient: 1}
 	for name, o := range map[string]batch.Objective{"likelihood": {}, "a bonus for entropy": exploring} {
+		if name == "likelihood" && !learntest.Whole() { // the other has its chunks, and entropies beside
+			continue
+		}
 		var gradients [][]float32
 		for _, inTurn := range []bool{false, true} {
 			tr, err := New(e, s, weights, NewState(s, l, 5), Options{LoRA: l, MicroBatch: 6, RowMultiple: 32})

@@ -17,7 +17,7 @@ import (
 // Fused attention, forward and backward, is attention in float32 over each row's whole text, but for the rounding of
 // bfloat16: with and without a prefix, for grouped heads.
 func TestFusedAttentionEqualsPlain(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		if e.PureGo() {
 			t.Skip("it has no fused attention")
 		}

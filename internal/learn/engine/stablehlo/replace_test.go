@@ -15,7 +15,7 @@ import (
 // ones, and in place where the operand is donated. With other indices, or without clearing, a scatter adds.
 func TestScatterReplacesClearedRows(t *testing.T) {
 	inf := float32(math.Inf(1))
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		if e.PureGo() {
 			t.Skip("it adds: the text that XLA gets is at stake")
 		}

@@ -1,0 +1,5 @@
+//go:build !soak
+
+package learntest
+
+const soak = false
