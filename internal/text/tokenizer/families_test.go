@@ -85,10 +85,18 @@ func answers(h hash.Hash, tok *Tokenizer, text string, i int) {
 	}
 }
 
+// stride is from one block of texts to the next that is compared. A prime takes texts of all kinds, of which every 400th is a long one.
+func stride() int {
+	if soak || *cache != "" {
+		return 1
+	}
+	return 7
+}
+
 func (g *familyGolden) compare(t *testing.T, tok *Tokenizer, want hashes) {
 	t.Helper()
 	wrong := 0
-	for block := range len(want) / 8 {
+	for block := 0; block < len(want)/8; block += stride() {
 		h := sha256.New()
 		first := block * g.Block
 		for i := first; i < first+g.Block; i++ {
@@ -141,6 +149,9 @@ func TestNormalizersOfEveryCharacter(t *testing.T) {
 			t.Fatal(b.err)
 		}
 		for first := rune(0); first <= unicode.MaxRune; first += block {
+			if !soak && first >= 0x30000 && first/block%16 != 0 { // nearly all of them are unassigned or private
+				continue
+			}
 			var all []string
 			for r := first; r < first+block; r++ {
 				if c := string(r); utf8.ValidRune(r) {

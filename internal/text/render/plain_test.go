@@ -1,0 +1,5 @@
+//go:build !soak
+
+package render
+
+const soak = false

@@ -1,0 +1,5 @@
+//go:build soak
+
+package tokenizer
+
+const soak = true
