@@ -31,6 +31,9 @@ func TestSampledAttentionEqualsPlain(t *testing.T) {
 		{"a token of each of many slots", 12, 128, 64, 1, 64, 80, 0, 0, false},
 		{"a token of each of many slots after a prefix", 8, 64, 64, 1, 64, 80, 9, 0, false},
 	} {
+		if c.dim == 128 && !learntest.Whole() { // the next has its slots, and a prefix
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			s := model.Spec{Config: modelfile.Config{NumHeads: c.heads, NumKVHeads: 2, HeadDim: c.dim}, BF16: true}
 			params := []engine.Param{{Name: "q", Shape: engine.F32(s.NumHeads, c.n, c.c, s.HeadDim)}}

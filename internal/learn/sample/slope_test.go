@@ -164,6 +164,9 @@ func TestSmallUpdatesReachThePolicy(t *testing.T) {
 		step    float64
 		changes int // from one adapter to the next, which differ in their signs: enough for a standard error of about 0.015
 	}{{2e-5, 8}, {1e-4, 2}, {3e-4, 2}, {1e-3, 2}} {
+		if c.step > 2e-5 && !learntest.Whole() { // larger ones are easier to pass on
+			continue
+		}
 		var got, train, lagging slope
 		var before struct {
 			want, train, merge []float32
