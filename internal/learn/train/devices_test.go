@@ -76,10 +76,14 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 	spec.NumLayers = 1
 	batches := map[string]batch.Batch{"five rows": batch.New(uneven()), "one row": {Prefix: rows()[0].IDs[:9], Rows: batch.New(rows()).Rows[:1]},
 		"two rows": batch.New(rows()[:2])}
+	whole := learntest.Whole()
+	if !whole {
+		delete(batches, "two rows") // one row has a prefix too
+	}
 	want := map[string]run{}
 	var dropped []float32
 	for _, n := range []int{1, 2, 4} {
-		if n > 2 && !learntest.Whole() {
+		if n > 2 && !whole {
 			continue
 		}
 		e := learntest.Devices(t, n)
@@ -128,7 +132,7 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 			testSeveralDevicesResume(t, func() *Trainer { return start(0) }, batches["five rows"], policy())
 			checkInPlace(t, start(0), batches["five rows"], policy())
 		}
-		if n < 4 {
+		if n < 4 && whole { // else on two devices with sharded weights
 			tr := start(0.3)
 			if _, err := tr.Step(context.Background(), batches["five rows"], batch.Objective{}, smooth()); err != nil {
 				t.Fatal(err)
