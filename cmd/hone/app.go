@@ -19,8 +19,9 @@ type app struct {
 	reopen        run.OpenOptions // of a verb that goes on with a run
 	accept        lint.Allowed    // by hone runs resume
 	configPath    string
-	sandbox       string // --sandbox
-	shownAt       string // --metrics-address
+	sandbox       string                         // --sandbox
+	shownAt       string                         // --metrics-address
+	setenv        func(name, value string) error // of the process, for the libraries in it; nil: left as it is
 	seed          uint64
 	seedIsPresent func() bool
 }
@@ -50,6 +51,9 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.Yes, "yes", false, "take yes for every question")
 	f.BoolVar(&a.DryRun, "dry-run", false, "say what would be done, and do nothing")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if err := a.quietLibraries(); err != nil {
+			return err
+		}
 		if a.CacheDir == "" {
 			return nil
 		}

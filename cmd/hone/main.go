@@ -20,7 +20,7 @@ import (
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &app{Host: &host.Host{Stdin: os.Stdin, Data: screen.New(os.Stdout), Talk: screen.New(os.Stderr), LookupEnv: os.LookupEnv, Environ: os.Environ(), Helper: sandboxHelper(),
-		Program: os.Args[0], KeepsPrograms: true, Still: &host.Still{}}}
+		Program: os.Args[0], KeepsPrograms: true, Still: &host.Still{}}, setenv: os.Setenv}
 	host.KeepHeapFloor(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -58,7 +58,7 @@ func FindWithoutText(h *host.Host, c config.Config, base string) (*Model, error)
 	if m.Plugin, err = TakePlugin(h, c.Engine); err != nil {
 		return nil, err
 	}
-	m.Options = engine.Options{Plugin: m.Plugin.Path, DType: engine.DType(c.Engine.DType), Devices: c.Engine.Devices, Cache: ProgramCache(h, c.Engine), Compiling: Compiling(h, m.RowPrograms)}
+	m.Options = engine.Options{Plugin: m.Plugin.Path, DType: engine.DType(c.Engine.DType), Devices: c.Engine.Devices, Cache: ProgramCache(h, c.Engine), Compiling: Compiling(h, m.Plugin.IsCUDA(), m.RowPrograms)}
 	m.File, err = modelfile.Open(path)
 	return m, err
 }

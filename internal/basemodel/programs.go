@@ -55,7 +55,7 @@ func (r *RowPrograms) next() string {
 
 // Compiling says what is compiled before the silence in which it is, of programs that take long, and that it still is. Each is compiled once for its lengths:
 // where another length comes up in a later step, that step waits for it too.
-func Compiling(h *host.Host, rows *RowPrograms) func(program string, tokens int) func() {
+func Compiling(h *host.Host, gpu bool, rows *RowPrograms) func(program string, tokens int) func() {
 	long := map[string]string{"rows": "training rows", "tree": "training rows", "prefix_backward": "what training rows begin with",
 		"score": "the logprobs of rows", "entropy": "the entropies of rows", "logprobs": "the logprobs of rows",
 		"prefill": "prompts", "decode": "completions", "decode_chosen": "completions that are held to a form"}
@@ -71,7 +71,10 @@ func Compiling(h *host.Host, rows *RowPrograms) func(program string, tokens int)
 		if program == "rows" {
 			how = rows.next()
 		}
-		h.Say("compiling the program for %s: %s; on a CPU it may take a minute or two", of, how)
+		if !gpu {
+			how += "; on a CPU it may take a minute or two"
+		}
+		h.Say("compiling the program for %s: %s", of, how)
 		return h.Working("compiling the program for " + of)
 	}
 }

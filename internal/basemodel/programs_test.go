@@ -79,15 +79,17 @@ func TestCompilingIsSaid(t *testing.T) {
 	rows := &RowPrograms{}
 	rows.Expect(2)
 	for _, program := range []string{"rows", "checksum", "decode", "score", "rows", "rows"} {
-		Compiling(h, rows)(program, 192)()
+		Compiling(h, false, rows)(program, 192)()
 	}
+	Compiling(h, true, &RowPrograms{})("prefill", 0)()
 	h.Quiet = true
-	Compiling(h, rows)("rows", 192)()
+	Compiling(h, false, rows)("rows", 192)()
 	var want strings.Builder
 	for _, line := range []string{"training rows of up to 192 tokens: program 1 of at most 2", "completions: once", "the logprobs of rows of up to 192 tokens: once",
 		"training rows of up to 192 tokens: program 2 of at most 2", "training rows of up to 192 tokens: program 3"} {
 		want.WriteString("compiling the program for " + line + "; on a CPU it may take a minute or two\n")
 	}
+	want.WriteString("compiling the program for prompts: once\n") // on a GPU, where it takes seconds
 	if said.String() != want.String() {
 		t.Errorf("it says\n%swant\n%s", &said, &want)
 	}
@@ -98,7 +100,7 @@ func TestCompilingIsStillSaid(t *testing.T) {
 	var said bytes.Buffer
 	synctest.Test(t, func(*testing.T) {
 		h := &host.Host{Talk: screen.New(&said), Still: &host.Still{}}
-		compiled := Compiling(h, &RowPrograms{})("rows", 192)
+		compiled := Compiling(h, false, &RowPrograms{})("rows", 192)
 		time.Sleep(45 * time.Second)
 		compiled()
 		time.Sleep(time.Hour)

@@ -220,8 +220,13 @@ func (l *Episodes) Openings(scenarios []scenario.Scenario) (all [][]chat.Message
 	return all
 }
 
-// compiling is said before the silence in which an engine compiles.
-const compiling = "programs that are not kept yet are compiled, which takes a minute or two"
+// compiling is said before the silence in which an engine compiles. On a GPU that is short.
+func compiling(e *engine.Engine) string {
+	if e.IsGPU() {
+		return "programs that are not kept yet are compiled"
+	}
+	return "programs that are not kept yet are compiled, which takes a minute or two"
+}
 
 // OpenModel adds what FindModel finds, on a device.
 func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
@@ -244,7 +249,7 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 	if l.away != nil {
 		return l.away.speakFrom(l, source, len(p.prefix)+p.private, m.Spec.VocabSize)
 	}
-	h.Say("shared prefix of %d tokens; %s", len(p.prefix), compiling)
+	h.Say("shared prefix of %d tokens; %s", len(p.prefix), compiling(m.Engine))
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
 	h.Opens(o)
 	if l.Sampler, err = samplers.New(m.Engine, m.Spec, m.Weights, o); err != nil {

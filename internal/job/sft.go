@@ -440,7 +440,7 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) (err
 	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
 		return err
 	}
-	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), compiling)
+	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), compiling(m.Engine))
 	trainer, _, err := trainerOf(j.Host, m, j.Config, j.Kept.Adapter, l.prefix)
 	if err != nil {
 		return err
