@@ -67,6 +67,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newCurate(a), newData(a), newDemo(a), newDiscover(a), newDoctor(a), newDPO(a), newEngine(a), newInspect(a), newJudge(a), evaluate, newMerge(a), newProxy(a), newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a), newSynth(a), newTrain(a), newServe(a), newVersion(a))
 	root.AddCommand(newPull(a), newPush(a))
 	group(root)
+	helpByGroup(root)
 	a.Verbs = nil
 	for _, c := range root.Commands() {
 		a.Verbs = append(a.Verbs, c.Name())
@@ -77,17 +78,12 @@ func newRoot(a *app) *cobra.Command {
 // group gives a command that only holds others its behaviour: help, or an error that names what is near.
 func group(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
+	c.Annotations = map[string]string{onlyHolds: ""}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		c.SuggestionsMinimumDistance = 2
-		why := ""
-		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-			why = fmt.Sprintf("did you mean %q?", near[0])
-		}
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath()),
-			Why: why, Next: c.CommandPath() + " --help"}
+		return unknownVerb(c, args[0])
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -8,10 +9,32 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/suggest"
 )
+
+// onlyHolds is the annotation of a command that does nothing but hold others.
+const onlyHolds = "only holds"
+
+// unknownVerb is the error of a verb that is not there. It names the nearest where that is near.
+func unknownVerb(c *cobra.Command, written string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	why := ""
+	if near := suggest.Verb(written, names); near != "" {
+		why = fmt.Sprintf("did you mean %q?", near)
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown command %q for %q", written, c.CommandPath()), Why: why, Next: c.CommandPath() + " --help"}
+}
 
 // flagError turns pflag's error into ours; for an unknown flag it names the key of the configuration that says so, or the nearest flag.
 func flagError(c *cobra.Command, err error) error {
+	if _, holds := c.Annotations[onlyHolds]; holds && c.Flags().NArg() > 0 { // a flag of a verb that is not there says nothing
+		return unknownVerb(c, c.Flags().Arg(0))
+	}
 	e := &fault.Error{Code: fault.CodeUsage, What: err.Error(), Next: c.CommandPath() + " --help"}
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
 		var names []string

@@ -7,8 +7,17 @@ import "strings"
 // several. None is nearest where more than a third of the letters, and one, would change. A name that written begins,
 // with three letters or more, is one edit away: people leave the end off.
 func Nearest(written string, names []string) string {
+	return nearest(written, names, 1+len(written)/3)
+}
+
+// Verb is Nearest among words as short as verbs, of which two edits make another: no more than a quarter of the letters, and one, change.
+func Verb(written string, names []string) string {
+	return nearest(written, names, 1+len(written)/4)
+}
+
+func nearest(written string, names []string, limit int) string {
 	written = strings.ToLower(written)
-	best, limit := "", 1+len(written)/3
+	best := ""
 	for _, name := range names {
 		d := distance(written, name)
 		if len(written) >= 3 && strings.HasPrefix(name, written) {

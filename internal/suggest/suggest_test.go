@@ -29,6 +29,16 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// Of three letters one may differ, of four and more two.
+func TestVerb(t *testing.T) {
+	names := []string{"dpo", "eval", "runs", "serve", "servers", "sft", "train"}
+	for written, want := range map[string]string{"serv": "serve", "foo": "", "bar": "", "trian": "train", "sf": "sft", "evla": "eval", "server": "serve", "rusn": "runs", "make": "", "tune": ""} {
+		if got := Verb(written, names); got != want {
+			t.Errorf("Verb(%q) = %q, want %q", written, got, want)
+		}
+	}
+}
+
 // What other trainers call a key is known where hone's name for it is there.
 func TestAlias(t *testing.T) {
 	for _, tc := range []struct {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/host"
+)
+
+// Without arguments, and with --help, the first run leads, and each verb stands once under a heading, all in one order.
+func TestHelpLeads(t *testing.T) {
+	_, bare, _ := hone(t, "", []string{}...)
+	_, asked, _ := hone(t, "", "--help")
+	if bare != asked {
+		t.Errorf("hone says\n%s\nand hone --help\n%s", bare, asked)
+	}
+	at := 0
+	for _, want := range append(firstRun(), "\nStart:", "\nTasks and traces:", "\nTrain:", "\nMeasure:", "\nUse:", "\nLook:", "--config string", "Exit codes:") {
+		next := strings.Index(bare[at:], want)
+		if next < 0 {
+			t.Fatalf("no %q behind what comes before it in\n%s", want, bare)
+		}
+		at += next
+	}
+	var listed []string
+	for _, g := range verbGroups() {
+		listed = append(listed, strings.Fields(g.verbs)...)
+	}
+	root := newRoot(&app{Host: &host.Host{}})
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	var there []string
+	for _, c := range root.Commands() {
+		if c.Hidden {
+			continue
+		}
+		there = append(there, c.Name())
+		if !strings.Contains(bare, "\n  "+c.Name()+" ") {
+			t.Errorf("the help does not list %s", c.Name())
+		}
+	}
+	slices.Sort(listed)
+	if slices.Sort(there); !slices.Equal(listed, there) {
+		t.Errorf("under the headings are\n%q, and there are\n%q", listed, there)
+	}
+}
+
+// The commands of the first run have verbs and flags that there are.
+func TestFirstRunIsReal(t *testing.T) {
+	for _, line := range firstRun() {
+		root := newRoot(&app{Host: &host.Host{}})
+		c, rest, err := root.Find(strings.Fields(line)[1:])
+		if err != nil || c.Flags().Parse(rest) != nil || c.Args(c, c.Flags().Args()) != nil {
+			t.Errorf("%s: %v, %v", line, err, c.Flags().Parse(rest))
+		}
+		for _, flag := range strings.Fields(line) {
+			if name, is := strings.CutPrefix(flag, "--"); is && c.Flags().Lookup(name) == nil {
+				t.Errorf("%s has no %s", c.CommandPath(), flag)
+			}
+		}
+	}
+}
+
+// A verb that is not there is told of before its flags, with the verb that is near, where one is.
+func TestUnknownVerbs(t *testing.T) {
+	for line, near := range map[string]string{"serv --model base": "serve", "foo": "", "foo --bar": "", "trian --output-dir out": "train", "--json evla --repeats 2": "eval",
+		"config shw --zzz": "show", "runs lss": "ls", "frobnicate": ""} {
+		code, _, said := hone(t, "", strings.Fields(line)...)
+		if code != 2 || !strings.Contains(said, "unknown command") || strings.Contains(said, "unknown flag") {
+			t.Errorf("hone %s: exit code %d, %s", line, code, said)
+		}
+		if want := `did you mean "` + near + `"?`; near != "" && !strings.Contains(said, want) || near == "" && strings.Contains(said, "did you mean") {
+			t.Errorf("hone %s: want %q near in %s", line, near, said)
+		}
+	}
+	if code, _, said := hone(t, "", "--zzz"); code != 2 || !strings.Contains(said, "unknown flag") { // there is no verb
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
