@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,11 @@ func newCurateRules(a *app, at atDesk) *cobra.Command {
 			rows = append(rows, []string{rule, strconv.Itoa(n)})
 		}
 		slices.SortFunc(rows[1:], func(x, y []string) int { return strings.Compare(x[0], y[0]) })
-		a.Say("%s looked at, %d left; of those %d do not say how their calls went", fault.Count(done.Looked, "trace"), done.Left, done.Unknown)
+		unknown := ""
+		if done.Unknown > 0 {
+			unknown = fmt.Sprintf("; %d of them do not record whether their calls succeeded", done.Unknown)
+		}
+		a.Say("%s looked at, %d left%s", fault.Count(done.Looked, "trace"), done.Left, unknown)
 		return a.Print(done, rows)
 	})
 	c.Flags().BoolVar(&r.ChecksPassed, "checks-passed", false, "the checks of the scenario hold")

@@ -118,8 +118,10 @@ func newInspectRender(a *app) *cobra.Command {
 }
 
 func runFlags(c *cobra.Command, o *inspect.RunOptions) {
-	modelFlag(c, &o.Base)
-	c.Flags().StringVar(&o.Adapter, "adapter", "", "adapter folder whose shape counts (default the configuration's lora)")
+	c.Flags().StringVar(&o.Base, "model", "", "the same as --base-model")
+	c.Flags().StringVar(&o.Base, "base-model", "", "base model, as hone train takes it (default the adapter's, or the configuration's)")
+	c.Flags().StringVar(&o.Adapter, "adapter", "", "adapter that training starts from, whose shape counts (default the configuration's lora)")
+	c.Flags().StringVar(&o.Dataset, "dataset", "", "scenarios file whose longest task counts in --private (default none counts)")
 	c.Flags().IntVar(&o.Prefix, "prefix", 512, "tokens all prompts begin with: the system message and the tools; 0 where they share none")
 	c.Flags().IntVar(&o.Private, "private", 0, "tokens of an episode after them (default what rollout.max_turns completions and results of rollout.max_result take, at most model.context, as far as there is memory)")
 	c.Flags().IntVar(&o.Row, "row", 0, "tokens of the longest training row after them (default --private); -1 trains nothing")
@@ -133,7 +135,7 @@ func newInspectMemory(a *app) *cobra.Command {
 		Long: "memory makes the run's programs without a device and adds up what they and the run hold: exact for weights, caches,\n" +
 			"adapter and moments, estimated for what a program needs while it runs (docs/guide.md says how well). The exit code is 3\n" +
 			"where the run would be refused: for want of memory, or because its sequences outgrow the model's positions.",
-		Example: "  hone inspect memory --prefix 900\n  hone inspect memory --config run.yaml --row 1200 --json",
+		Example: "  hone inspect memory --base-model SmolLM2-135M-Instruct --dataset scenarios.json --prefix 900\n  hone inspect memory --config run.yaml --row 1200 --json",
 		Args:    arguments(0, 0, ""),
 		RunE:    a.configured(func(_ context.Context, c config.Config) error { return inspect.Memory(a.Host, c, o) }),
 	}

@@ -36,6 +36,9 @@ func runMerge(ctx context.Context, a *app, o basemodel.MergeOptions) error {
 	if err != nil || a.DryRun {
 		return err
 	}
+	if err := a.Print(out, [][]string{{out.Output}}); err != nil {
+		return err
+	}
 	a.Say("next: hone eval --base-model %s --dataset SCENARIOS", o.Output)
-	return a.Print(out, [][]string{{out.Output}})
+	return nil
 }

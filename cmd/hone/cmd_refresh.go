@@ -52,8 +52,8 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.Dataset == "" {
-		f.Dataset = c.Scenarios.File
+	if f.Dataset, err = job.Dataset(f.Dataset, c); err != nil {
+		return err
 	}
 	switch {
 	case f.Out == "" && !a.DryRun:

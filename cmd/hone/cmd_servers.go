@@ -92,10 +92,13 @@ func runServersAdd(ctx context.Context, a *app, x servers.Wanted) error {
 	if err != nil || out == nil {
 		return err
 	}
+	if err := a.Print(out, out.Rows(x.File)); err != nil {
+		return err
+	}
 	if out.Next == "" {
 		a.Say("next: hone doctor --mcp-config %s", x.File)
 	}
-	return a.Print(out, out.Rows(x.File))
+	return nil
 }
 
 const registryUsage = "official, smithery, glama, URL, or a file or folder of entries; smithery=URL is another place of the same API"

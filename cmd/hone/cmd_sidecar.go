@@ -37,8 +37,11 @@ func newSidecarData(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.Print(made, made.Table()); err != nil {
+				return err
+			}
 			a.Say("next: hone sidecar train --data %s --output-dir reviser", x.Out)
-			return a.Print(made, made.Table())
+			return nil
 		},
 	}
 	f := c.Flags()

@@ -70,7 +70,7 @@ func (a *app) synth(c *cobra.Command, servers toolset.Source, x synthesis.Option
 		}
 	}
 	if err == nil {
-		a.Say("next: hone collect --gold --yes --dataset %s --output-dir shown%[2]s; then hone sft --data shown/trajectories.jsonl%[2]s", x.Out, toolset.AllowFlag(x.AllowFindings))
+		a.Say("next: hone collect --gold --yes%s --dataset %s --output-dir shown%[3]s; then hone sft --data shown/trajectories.jsonl --output-dir sft%[3]s", servers.Flag(), toolset.ShellWord(x.Out), toolset.AllowFlag(x.AllowFindings))
 	}
 	return err
 }

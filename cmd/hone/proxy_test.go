@@ -76,7 +76,7 @@ func TestProxyRefuses(t *testing.T) {
 		{"proxy --upstream http://x/v1 --mode sidecar --mcp-config x.json", "only the mode initial-call makes calls"},
 		{"proxy --upstream http://x/v1 --mode initial-call --model x --speculate", "there are no servers to make calls on"},
 		{"proxy --upstream http://x/v1 --listen 127.0.0.1:0 --mode initial-call --model " + dir, "not an adapter"},
-		{"eval --initial-call x --dataset testdata/initial.json --split test", "stands before an endpoint"},
+		{"eval --initial-call x --dataset testdata/initial.json --split test", "needs an endpoint"},
 		{"eval --calibrate 0.9 --dataset testdata/initial.json --split test", "it is an adapter that is calibrated"},
 		{"eval --model http://127.0.0.1:1/v1/m --initial-call " + dir + " --dataset testdata/initial.json --split test", "there is no such adapter"},
 	} {

@@ -214,6 +214,34 @@ func TestInspectMemoryShowsWhatIsSettled(t *testing.T) {
 	}
 }
 
+// inspect memory and plan take base model, adapter and scenarios as train does: a longer task takes more room, whichever flag names the model.
+func TestInspectTakesTrainsFlags(t *testing.T) {
+	task := func(words int) string {
+		return `[{"id": "a", "task": "a", "gold": [{"name": "f", "arguments": {}}], "checks": [{"type": "answer", "equals": "x"}]}, {"id": "b", "task": "` + strings.Repeat("b", 1+words) + `", "gold": [{"name": "g", "arguments": {}}], "checks": [{"type": "answer", "equals": "x"}]}]`
+	}
+	workFolder(t, map[string]string{"short.json": task(0), "long.json": task(40)})
+	toyModel(t, "toy.gguf")
+	conf := "engine: {backend: go, slots: 1}\nlora: {rank: 2}\nrollout: {max_turns: 1, max_tokens: 300, max_result: 8}\n"
+	room := func(args ...string) int {
+		code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory", "--json", "--prefix", "1"}, args...)...)
+		var r inspect.MemoryReport
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 && code != 3 {
+			t.Fatalf("%v: exit code %d, %v, %s", args, code, err, said)
+		}
+		return r.Private
+	}
+	none, short, long := room("--model", "toy.gguf"), room("--base-model", "toy.gguf", "--dataset", "short.json"), room("--base-model", "toy.gguf", "--dataset", "long.json")
+	if none >= short || long != short+40 {
+		t.Errorf("room for %d tokens without scenarios, %d with short and %d with long tasks", none, short, long)
+	}
+	if code, _, said := invoked(t, conf, "", "inspect", "plan", "--hlo", "programs", "--base-model", "toy.gguf", "--dataset", "none.json"); code != 2 || !strings.Contains(said, "none.json") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	if code, _, said := invoked(t, conf, "", "inspect", "memory", "--base-model", "toy.gguf", "--adapter", "none"); code != 2 || !strings.Contains(said, "none") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
 func TestInspectMemoryAndPlan(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")

@@ -88,7 +88,7 @@ type Demonstrations struct {
 	Phi    bool    `yaml:"phi" doc:"weigh each token by p (1 - p) too, p being the policy's probability of it: tokens that it is unsure of are learnt, and not those that it knows or would never say"`
 }
 
-// Pools let scenarios rest.
+// Pools skip scenarios that are currently always or never solved.
 type Pools struct {
 	SkipSolved float64 `yaml:"skip_solved" min:"0" max:"1" doc:"chance that a pass over the scenarios leaves out one whose last group passed in all of its episodes"`
 	SkipFailed float64 `yaml:"skip_failed" min:"0" max:"1" doc:"the same of one whose last group passed in none"`

@@ -92,7 +92,7 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 		warn(w, "ask the server's author; what was listed works")
 	}
 	if r.Stats.StrayLines > 0 {
-		warn(fmt.Sprintf("it sent %s what is no message, at first %s", fault.Count(r.Stats.StrayLines, "time"), r.Stats.Stray),
+		warn(fmt.Sprintf("it printed %s of non-MCP text to stdout, at first %s", fault.Count(r.Stats.StrayLines, "line"), r.Stats.Stray),
 			"nothing need be done, for it is skipped; its author should write logs to stderr")
 	}
 	for _, f := range toolset.PackageFindings(mcp.Config{Servers: map[string]mcp.Server{r.Tools.Name: server}}) {

@@ -36,7 +36,11 @@ type Asked struct {
 
 // Job is the job that is asked for, and its scenarios. Nothing is begun yet.
 func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, []scenario.Scenario, error) {
-	a.Dataset, a.Split = cmp.Or(a.Dataset, c.Scenarios.File), cmp.Or(a.Split, c.Eval.Split)
+	var err error
+	if a.Dataset, err = job.Dataset(a.Dataset, c); err != nil {
+		return nil, nil, err
+	}
+	a.Split = cmp.Or(a.Split, c.Eval.Split)
 	if a.Split != scenario.Train && a.Split != scenario.Validation && a.Split != scenario.Test {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split), Where: "--split", Next: "give train, validation or test"}
 	}

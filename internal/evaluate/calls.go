@@ -111,7 +111,7 @@ func questionsOf(h *host.Host, path, stage string) (io.Reader, error) {
 	case len(names) == 0:
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no evaluation", Where: path, Next: "name the folder that hone eval --output-dir made"}
 	case stage != "" && !stages[stage], stage == "" && len(names) > 1:
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "which evaluation of the run is meant?", Where: "--stage " + stage,
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run has several evaluations; choose one with --stage", Where: "--stage " + stage,
 			Why: "there are " + strings.Join(names, ", "), Next: "name one with --stage"}
 	}
 	if skipped > 0 {

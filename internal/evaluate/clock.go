@@ -71,7 +71,7 @@ func (c *clock) parts() []eval.Part {
 // told is how long it took by the clock on the wall, and how long of that no episode ran.
 func (c *clock) told() string {
 	c.to(func() {})
-	return fmt.Sprintf("%s, of which no episode ran in %s", c.wall.Round(time.Millisecond), c.idle.Round(time.Millisecond))
+	return fmt.Sprintf("%s, %s of it before, between and after episodes", c.wall.Round(time.Millisecond), c.idle.Round(time.Millisecond))
 }
 
 // watch books what the tools of an environment take, and the users.

@@ -102,7 +102,7 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 // checkEarly refuses to stop early where there is nothing to compare.
 func checkEarly(j *job.Job) error {
 	if j.Config.Eval.StopEarly > 0 && len(j.Kept.Evaluation.Systems) < 2 {
-		return &fault.Error{Code: fault.CodeUsage, What: "one system has no difference that could be known early", Where: fmt.Sprintf("eval.stop_early: %g", j.Config.Eval.StopEarly),
+		return &fault.Error{Code: fault.CodeUsage, What: "eval.stop_early needs at least two systems", Where: fmt.Sprintf("eval.stop_early: %g", j.Config.Eval.StopEarly),
 			Next: "name another system with --compare, or leave it out"}
 	}
 	return nil

@@ -44,7 +44,7 @@ func (a Asked) initialCalls(c config.Config, systems []job.System) ([]job.System
 		return systems, nil
 	}
 	if model.Endpoint == nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "an initial-call agent stands before an endpoint", Where: "--initial-call " + a.InitialCall,
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "--initial-call needs an endpoint to evaluate in front of", Where: "--initial-call " + a.InitialCall,
 			Why: "the model is on this machine", Next: "serve it with hone serve, and name it --model http://127.0.0.1:8000/v1/NAME"}
 	}
 	a.InitialCall = basemodel.AdapterAt(a.InitialCall)
@@ -215,7 +215,7 @@ func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 		return err
 	}
 	if c.Accepted == 0 {
-		return &fault.Error{Code: fault.CodeFailures, What: "no confidence reaches the precision that is asked for", Where: fmt.Sprintf("--calibrate %g", a.Calibrate),
+		return &fault.Error{Code: fault.CodeFailures, What: "no threshold reaches the requested precision", Where: fmt.Sprintf("--calibrate %g", a.Calibrate),
 			Why: fmt.Sprintf("%d of %d calls are right, and the likeliest are no better", c.Right, c.Calls), Next: "ask for less, or train the adapter further"}
 	}
 	h.Say("initial calls: at confidence %.3f and above, %d of %d calls, %d of them right; kept in %s", c.Threshold, c.Accepted, c.Calls, c.AcceptedRight, filepath.Join(a.Model, initial.File))

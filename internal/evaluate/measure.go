@@ -135,7 +135,7 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 		b.sayReused(m, s, reused, len(tasks)*b.repeats())
 		m.report = b.Progress(s.NumSlots())
 	}
-	defer b.Working("at work on eval " + m.Name)()
+	defer b.Working("evaluating " + m.Name)()
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	b.fatal = stop

@@ -97,10 +97,10 @@ func TestNotesOfFamiliesAndStops(t *testing.T) {
 		has, lack []string
 	}{
 		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("")}, {Name: "model", Rows: rows("")}}}, mayStop: true, Known: make([]Known, 1)},
-			[]string{"a piece of evidence is a scenario\n", "did not stop early"}, []string{"family", "stopped early:"}},
+			[]string{"each scenario counts as one piece of evidence\n", "did not stop early"}, []string{"family", "stopped early:"}},
 		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("f")}, {Name: "model", Rows: rows("f")}}}, mayStop: true, NotRun: 3, Known: make([]Known, 1)},
-			[]string{"a family of scenarios counts once in a confidence sequence", "a piece of evidence is a family of scenarios, or a scenario without one", "stopped early: 3 scenarios were not run"}, []string{"did not stop"}},
-		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("")}}}}, []string{"a piece of evidence is a scenario\n"}, []string{"family", "early"}},
+			[]string{"a family of scenarios counts once in a confidence sequence", "each family of scenarios, or scenario without one, counts as one piece of evidence", "stopped early: 3 scenarios were not run"}, []string{"did not stop"}},
+		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("")}}}}, []string{"each scenario counts as one piece of evidence\n"}, []string{"family", "early"}},
 	} {
 		if told := strings.Contains(strings.Join(x.m.remarks(), "\n"), "and did not."); told != (x.m.mayStop && x.m.NotRun == 0) {
 			t.Errorf("the page: %q", x.m.remarks())

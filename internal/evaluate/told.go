@@ -110,13 +110,13 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 	add("intervals: Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12 pieces of evidence")
 	add("excluded episodes are in no rate and in no difference")
 	if m.hasFamilies() {
-		add("a piece of evidence is a family of scenarios, or a scenario without one")
+		add("each family of scenarios, or scenario without one, counts as one piece of evidence")
 	} else {
-		add("a piece of evidence is a scenario")
+		add("each scenario counts as one piece of evidence")
 	}
 	if tooFew(results) {
 		add("too few: fewer than 5 pieces of evidence hold a success, or a failure, or fewer than 6 tell two systems apart")
-		add("an interval of too few is wider than it need be")
+		add("intervals marked too few are wide on purpose")
 	}
 	return notes
 }

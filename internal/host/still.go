@@ -9,7 +9,7 @@ import (
 	"hone/internal/screen"
 )
 
-// Still holds what goes on, which is told of where nothing was said for long: programs are compiled for minutes, and a step of a small machine
+// Still prints a heartbeat when nothing has been printed for a while: programs are compiled for minutes, and a step of a small machine
 // takes as long. Its zero value works, from many goroutines.
 type Still struct {
 	mu    sync.Mutex

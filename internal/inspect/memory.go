@@ -19,10 +19,11 @@ import (
 
 // RunOptions say what the configuration does not: how long prompts and rows are depends on the tasks.
 type RunOptions struct {
-	Base, Adapter string
-	Prefix        int // tokens that all prompts begin with
-	Private       int // tokens of an episode after them; 0: as many as there can be, as far as there is memory
-	Row           int // tokens of the longest training row after the prefix; 0: Private, -1: nothing is trained
+	Base, Adapter string // as hone train takes them
+	Dataset       string // scenarios, whose tasks count beside what episodes add to them; "" counts none
+	Prefix        int    // tokens that all prompts begin with
+	Private       int    // tokens of an episode after them; 0: as many as there can be, as far as there is memory
+	Row           int    // tokens of the longest training row after the prefix; 0: Private, -1: nothing is trained
 }
 
 // forecast is a run of the configuration as far as a plan knows it.
@@ -36,8 +37,11 @@ type forecast struct {
 // make plans what the configuration says; no device is opened and no weight read.
 func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) {
 	x.exact = o.Row > 0
-	if o.Base == "" {
-		o.Base = c.Model.Base
+	if o.Adapter, err = basemodel.AdapterFolder(h, o.Adapter); err != nil {
+		return x, err
+	}
+	if o.Base, err = basemodel.BaseOf(o.Adapter, o.Base, c); err != nil {
+		return x, err
 	}
 	if o.Prefix < 0 || o.Private < 0 || o.Row < -1 {
 		return x, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens", Where: "--prefix, --private, --row",
@@ -57,7 +61,7 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 	if x.spec, err = basemodel.ReadShape(h, o.Base, c.Model.Context); err != nil {
 		return x, err
 	}
-	lora, err := basemodel.AdapterShape(c, x.spec, basemodel.AdapterAt(o.Adapter))
+	lora, err := basemodel.AdapterShape(c, x.spec, o.Adapter)
 	if err != nil {
 		return x, err
 	}
@@ -77,6 +81,9 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 			return basemodel.SettingsOf(c, lora, found.IsCUDA(), o.Prefix, private, max(o.Row, 0))
 		}
 		e := basemodel.EpisodeOf(c)
+		if e.Prompt, err = longestTask(h, c, o.Dataset); err != nil {
+			return x, err
+		}
 		if x.room, err = plan.FindRoom(x.spec, e, of, basemodel.OpenOf(c.Engine), max(1, min(c.Model.Context, x.spec.MaxContext-o.Prefix)), limit); err != nil {
 			return x, err
 		}

@@ -3,7 +3,10 @@ package job
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -126,7 +129,9 @@ func (e Env) Collect(ctx context.Context, c config.Config, a CollectAsked, from 
 	if a.Interactive {
 		return j.interactive(ctx, x, a.Split, how, from)
 	}
-	a.Dataset = cmp.Or(a.Dataset, c.Scenarios.File)
+	if a.Dataset, err = Dataset(a.Dataset, c); err != nil {
+		return err
+	}
 	list, err := a.scenarios(e.Host)
 	if err != nil {
 		return err
@@ -139,7 +144,23 @@ func (e Env) Collect(ctx context.Context, c config.Config, a CollectAsked, from 
 	if err != nil {
 		return err
 	}
-	return e.Print(ended.Outcomes, [][]string{{"trajectories", j.Trajectories()}})
+	if err := e.Print(ended.Outcomes, [][]string{{"trajectories", j.Trajectories()}}); err != nil {
+		return err
+	}
+	j.sayCollected(ended)
+	return nil
+}
+
+// Dataset is the file of scenarios: that of --dataset, else the configuration's, which is to be there.
+func Dataset(given string, c config.Config) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	if _, err := os.Stat(c.Scenarios.File); errors.Is(err, fs.ErrNotExist) {
+		return "", &fault.Error{Code: fault.CodeUsage, What: "no scenarios: --dataset names no file", Where: c.Scenarios.File, Why: "this file is read where the flag is left out (scenarios.file), and it does not exist",
+			Next: "name yours with --dataset FILE, or hone synth --out " + c.Scenarios.File + " makes some for your servers"}
+	}
+	return c.Scenarios.File, nil
 }
 
 // TrainAsked is what the user asks of hone train. What is empty or 0 is the configuration's.
@@ -160,7 +181,9 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
 		return err
 	}
-	c.Scenarios.File = cmp.Or(a.Dataset, c.Scenarios.File)
+	if c.Scenarios.File, err = Dataset(a.Dataset, c); err != nil {
+		return err
+	}
 	if err := basemodel.OnGPUs(&c, a.NumGPUs); err != nil {
 		return err
 	}

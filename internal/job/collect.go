@@ -13,6 +13,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -190,12 +191,16 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 		return nil, err
 	}
 	ended.say(j)
+	return &ended, nil
+}
+
+// sayCollected says what can be done with the episodes.
+func (j *Job) sayCollected(ended *Tally) {
 	if ended.shown > 0 {
 		j.Say("next: hone sft --data %s --base-model %s --output-dir DIR", j.Trajectories(), j.Config.Model.Base)
-	} else {
-		j.Say("next: hone runs show %s --episodes; no episode passed and ended by itself, so there is nothing for hone sft to learn from", j.Path)
+		return
 	}
-	return &ended, nil
+	j.Say("next: hone runs show %s --episodes; no episode passed and ended by itself, so there is nothing for hone sft to learn from", j.Path)
 }
 
 // attended opens the servers of a collection, and the gate that asks whoever sits beside it about calls.
@@ -257,6 +262,18 @@ type sampled struct {
 	sample int
 }
 
+// howEnded says how an episode went: one that ended by itself may have failed.
+func (l *Episodes) howEnded(s *scenario.Scenario, t *trajectory.Trajectory) string {
+	if t.Outcome != trajectory.OK {
+		return string(t.Outcome)
+	}
+	n := len(s.Checks)
+	if n == 0 {
+		return "done"
+	}
+	return fmt.Sprintf("done, %d of %s", n-len(reward.FailedChecks(s, t, l.Scorer.Defaults)), fault.Count(n, "check"))
+}
+
 // id is the name of the episode: the scenario's, and from the second on its number.
 func (s sampled) id() string { return sampleID(s.ID, s.sample) }
 
@@ -291,7 +308,7 @@ func placesOf(list []sampled) func(episode string) approval.Place {
 func (j *Job) collect(ctx context.Context, l *Episodes, x Collection, p rollout.Policy, list []sampled) (Tally, error) {
 	dir, c := j.Dir, j.Config // c as the run was begun with
 	log, report := Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
-	defer j.Working("at work on collect")()
+	defer j.Working("running episodes")()
 	if err := j.asBegun(l, x.Trained); err != nil {
 		return Tally{}, err
 	}
@@ -321,7 +338,7 @@ func (j *Job) collect(ctx context.Context, l *Episodes, x Collection, p rollout.
 			return err
 		}
 		ended.add(t)
-		report("collect", ended.total(), len(list), string(t.Outcome))
+		report("collect", ended.total(), len(list), l.howEnded(s.Scenario, t))
 		if !unread {
 			unread = j.sayUnread(t)
 		}

@@ -11,8 +11,8 @@ import (
 // tokenBytes is what a token of a training row takes of this machine's memory: its id, and whether it is trained.
 const tokenBytes = 4 + 1
 
-// looksEach is after how many examples it is looked how many tokens all will have.
-const looksEach = 64
+// checkEvery is the number of examples between memory estimates.
+const checkEvery = 64
 
 // rendering counts what rows take of this machine's memory while they are rendered. All are held until training ends.
 type rendering struct {
@@ -33,7 +33,7 @@ func freeMemory() int64 {
 // refuse is an error where, after so many examples, all are foreseen to take more memory than there is: it is told before the rest is
 // rendered, and before the system would end the process.
 func (r *rendering) refuse(done int, path string) error {
-	if done == 0 || done%looksEach != 0 {
+	if done == 0 || done%checkEvery != 0 {
 		return nil
 	}
 	tokens := float64(r.tokens) / float64(done) * float64(r.all)

@@ -25,11 +25,11 @@ func (x *tens) Sequences([]chat.Message, int, []chat.Tool) ([]render.Sequence, e
 
 // What is rendered counts: of rows and pairs that the memory will not hold most are never rendered.
 func TestWhatIsRenderedIsCounted(t *testing.T) {
-	const all = 10 * looksEach
+	const all = 10 * checkEvery
 	for _, c := range []struct {
 		free     int64
 		rendered int
-	}{{10 * all * tokenBytes, all}, {10*all*tokenBytes - 1, looksEach}} {
+	}{{10 * all * tokenBytes, all}, {10*all*tokenBytes - 1, checkEvery}} {
 		x := &tens{}
 		_, err := sequencesWithin(c.free, quiet(t), &basemodel.Model{Renderer: x}, "data.jsonl", make([]dataset.Row, all), 100)
 		if (err != nil) != (c.rendered < all) || x.rendered != c.rendered {
@@ -51,7 +51,7 @@ func TestRowsThatMemoryDoesNotHold(t *testing.T) {
 		each int // tokens of a row
 		free int64
 		at   int // the row before which it is refused; 0: it is not
-	}{{100, 1000 * 100 * tokenBytes, 0}, {100, 1000*100*tokenBytes - 1, looksEach}, {101, 1000 * 100 * tokenBytes, looksEach}, {32768, 3 << 20, looksEach}, {0, 0, 0}} {
+	}{{100, 1000 * 100 * tokenBytes, 0}, {100, 1000*100*tokenBytes - 1, checkEvery}, {101, 1000 * 100 * tokenBytes, checkEvery}, {32768, 3 << 20, checkEvery}, {0, 0, 0}} {
 		r := rendering{one: "row", all: 1000, free: c.free}
 		refused := 0
 		for i := range r.all {

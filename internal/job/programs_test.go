@@ -57,7 +57,7 @@ func TestARunIsHeardOf(t *testing.T) {
 		track.Close(nil)
 		time.Sleep(time.Hour)
 	})
-	if strings.Count(said.String(), "still at work on the run, for 30s\n") != 1 || strings.Count(said.String(), "\n") != 1 {
+	if strings.Count(said.String(), "still running sft, for 30s\n") != 1 || strings.Count(said.String(), "\n") != 1 {
 		t.Errorf("it says %s", &said)
 	}
 }

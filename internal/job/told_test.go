@@ -33,7 +33,7 @@ func TestTheBottleneckIsOfSteps(t *testing.T) {
 	progress := (&Track{watch: w}).Progress(func(stage string, _, _ int, note string) { said[stage] = note })
 	progress("sft", 1, 2, "loss 1")
 	progress("grpo/episodes", 1, 64, "of step 1")
-	if said["sft"] != "loss 1  train 100% of the time" || said["grpo/episodes"] != "of step 1" {
+	if said["sft"] != "loss 1  100% of the time so far: train" || said["grpo/episodes"] != "of step 1" {
 		t.Errorf("%q", said)
 	}
 }

@@ -47,7 +47,7 @@ func (e Env) StartTracking(c config.Metrics, dir *run.Dir, x Tracked) *Track {
 		o.NumGPUs = x.Engine.NumDevices()
 	}
 	e.Opens(o)
-	t := &Track{host: e.Host, end: e.Working("at work on the run"), began: began, watch: metrics.NewWatch(o)}
+	t := &Track{host: e.Host, end: e.Working("running " + x.Main), began: began, watch: metrics.NewWatch(o)}
 	if c.TFEvents {
 		t.sinks = append(t.sinks, tfevents.Open(filepath.Join(dir.Path, tfeventsDir), x.Main, began, kept, func(err error) {
 			e.Say("note: no more events for TensorBoard are written; metrics.jsonl has all metrics: %v", err)

@@ -242,8 +242,22 @@ func (j *Job) sayTrained(final string) error {
 		return err
 	}
 	j.Say("adapter: %s", final)
-	j.Say("next: hone eval --model %s --dataset %s --split validation", final, j.measuredOn())
+	j.Say("next: hone eval --model %s --dataset %s%s", final, j.measuredOn(), j.heldOutSplit())
 	return nil
+}
+
+// heldOutSplit is the flag of a split that can be measured: the first of validation and test that has scenarios, or what was trained on.
+func (j *Job) heldOutSplit() string {
+	list, err := scenario.LoadKept(filepath.Join(j.Path, ScenariosFile))
+	if err != nil {
+		return " --split " + scenario.Validation
+	}
+	for _, split := range []string{scenario.Validation, scenario.Test} {
+		if len(scenario.OfSplit(list, split)) > 0 {
+			return " --split " + split
+		}
+	}
+	return " --split " + scenario.Train
 }
 
 // measuredOn is the file of scenarios to measure the adapter on: the run's own, which have their splits and none that --skip-bad left out. Rows that

@@ -59,7 +59,7 @@ func (s *session) said() string {
 		}
 	}
 	if n, sample := s.wire.strays(); n > 0 {
-		parts = append(parts, fmt.Sprintf("sent %s what is no message, at first %s", fault.Count(n, "time"), sample))
+		parts = append(parts, fmt.Sprintf("printed %s of non-MCP text to stdout, at first %s", fault.Count(n, "line"), sample))
 	}
 	return s.redact.Replace(strings.Join(parts, "; "))
 }

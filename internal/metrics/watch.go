@@ -197,5 +197,5 @@ func (w *Watch) Note() string {
 	if p == "" {
 		return ""
 	}
-	return string(p) + " " + percent(share) + " of the time"
+	return percent(share) + " of the time so far: " + string(p)
 }

@@ -41,7 +41,7 @@ func TestPartsOfAStep(t *testing.T) {
 	if len(m) != len(want) {
 		t.Errorf("%v", m)
 	}
-	if note := w.Note(); note != "train 49% of the time" {
+	if note := w.Note(); note != "49% of the time so far: train" {
 		t.Errorf("it says %q", note)
 	}
 	during(w, Train, func() { during(w, Rollout, func() { h.pass(60) }) }) // overlapped

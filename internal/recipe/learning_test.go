@@ -53,7 +53,7 @@ func TestCollapseIsSaid(t *testing.T) {
 		}
 		n := 0
 		for _, text := range log.said {
-			if strings.HasPrefix(text, "the policy has fallen onto one answer a task by step 2: in 3 steps") && strings.Contains(text, "1.5 nats") {
+			if strings.HasPrefix(text, "policy collapse by step 2: in 3 steps") && strings.Contains(text, "1.5 nats") {
 				n++
 			}
 		}

@@ -97,7 +97,7 @@ func (w *watch) narrow(before []standing, is standing) {
 		return // a process before this one has said it
 	}
 	trained, _ := moments(is.passed)
-	w.notice(fmt.Sprintf("what is learnt does not carry over: before step %d the episodes of training pass at %.0f%%, those of held-out scenarios at %.0f%%; where the two are "+
+	w.notice(fmt.Sprintf("overfitting: before step %d the train pass rate is %.0f%%, the held-out one %.0f%%; where the two are "+
 		"alike in kind, training has too few wordings or kinds of task: add some (hone synth), and begin anew", is.step, 100*trained, 100*is.success))
 }
 
@@ -118,7 +118,7 @@ func (w *watch) parting(before []standing, is standing) {
 	w.said[partingName] = true
 	rose, _ := moments(best.rewards)
 	now, _ := moments(is.rewards)
-	w.notice(fmt.Sprintf("the reward and the goal part: from step %d to %d the mean reward of training rose from %.2f to %.2f, while success on held-out scenarios "+
+	w.notice(fmt.Sprintf("possible reward hacking: from step %d to %d the mean reward of training rose from %.2f to %.2f, while success on held-out scenarios "+
 		"fell from %.0f%% to %.0f%%; something earns reward that solves no task: read the episodes that earn most (hone runs report), then lower or take out the term that "+
 		"pays them; the adapter of step %d was the best", best.step, is.step, rose, now, 100*best.success, 100*is.success, best.step))
 }

@@ -133,7 +133,7 @@ func TestPartingIsTold(t *testing.T) {
 			}
 			var told []string
 			for _, text := range log.said {
-				if strings.Contains(text, "the reward and the goal part") {
+				if strings.Contains(text, "possible reward hacking: from step") {
 					told = append(told, text)
 				}
 			}
@@ -175,7 +175,7 @@ func TestNarrowIsTold(t *testing.T) {
 			}
 			var told []string
 			for _, text := range log.said {
-				if strings.Contains(text, "does not carry over") {
+				if strings.Contains(text, "overfitting: before step") {
 					told = append(told, text)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Pools let scenarios rest from which little is learnt at the time: those whose last group passed in each of its episodes, or in none. Each pass
+// Pools skip scenarios that are currently always or never solved: those whose last group passed in each of its episodes, or in none. Each pass
 // over the scenarios leaves such a one out with a chance of its own; the zero value leaves none out. Where all are, the pass takes all.
 type Pools struct {
 	SkipSolved, SkipFailed float64

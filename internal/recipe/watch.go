@@ -44,7 +44,7 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		reason, _ := mostFrequent(groups, func(t *trajectory.Trajectory) (string, bool) {
 			return string(t.StopReason), t.Outcome.Trainable() && raise[t.StopReason] != ""
 		})
-		w.say(fmt.Sprintf("most episodes are cut (%s), so what is learnt is to be short; raise %s", reason, raise[trajectory.StopReason(reason)]))
+		w.say(fmt.Sprintf("a limit cuts most episodes (%s), so the model learns to be short; raise %s", reason, raise[trajectory.StopReason(reason)]))
 	}
 	w.lost(step, groups)
 	if w.masked++; m["masked_ratio"] <= mostMask {
@@ -54,9 +54,9 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		return nil
 	}
 	outcome, example := mostFrequent(groups, func(t *trajectory.Trajectory) (string, bool) { return string(t.Outcome), !t.Outcome.Trainable() })
-	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("in %d steps in a row more than %.0f%% of the episodes were no doing of the policy", patience, 100*mostMask),
+	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("in %d steps in a row over %.0f%% of the episodes failed for reasons outside the model (server, judge)", patience, 100*mostMask),
 		Where: fmt.Sprintf("%s step %d", w.stage, step),
-		Why: fmt.Sprintf("what is left is no fair sample to learn from; of this step %.0f%%, most of them %s, as episode %s: %s",
+		Why: fmt.Sprintf("the rest is no fair sample to learn from; of this step %.0f%%, most of them %s, as episode %s: %s",
 			100*m["masked_ratio"], outcome, example.ID, example.Error),
 		Next: "remove the reason (hone doctor looks at the servers); the steps before are kept, and hone runs resume goes on after them"}
 }
@@ -96,7 +96,7 @@ func (w *watch) collapse(step int, m map[string]float64) {
 	}
 	if w.collapsed == patience && !w.said[collapseName] {
 		w.said[collapseName] = true
-		w.notice(fmt.Sprintf("the policy has fallen onto one answer a task by step %d: in %d steps more than %.0f%% of the groups were without spread, and only %.0f%% of the episodes "+
+		w.notice(fmt.Sprintf("policy collapse by step %d: in %d steps over %.0f%% of the groups gave identical rewards, and only %.0f%% of the episodes "+
 			"pass; its entropy is %.2g nats a token, at first it was %.2g; a lower grpo.optimizer.learning_rate, a grpo.kl.beta above 0, grpo.advantage: centred and "+
 			"grpo.negative_weight below 1 keep it from there, grpo.resample finds tasks that still teach", step, patience, 100*mostAlike, 100*success, m["entropy"], w.entropy))
 	}

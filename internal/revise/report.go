@@ -286,7 +286,7 @@ func (p *Report) Doubt() string {
 	}) {
 		return ""
 	}
-	return "*: too few pieces of evidence; fewer than 5 scenarios hold a success, or a failure, or fewer than 6 tell two systems apart, and the interval is wider than it need be"
+	return "*: too few pieces of evidence; fewer than 5 scenarios hold a success, or a failure, or fewer than 6 tell two systems apart; such intervals are wide on purpose"
 }
 
 // Tables are the report for a person, with an empty row between them.

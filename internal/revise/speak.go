@@ -168,7 +168,7 @@ func answers(ctx context.Context, h *host.Host, c config.Config, what string, v 
 		}
 	}()
 	progress := h.Progress(p.NumSlots())
-	defer h.Working("at work on " + what)()
+	defer h.Working("running " + what)()
 	out := map[string]*trajectory.Trajectory{}
 	var all []*trajectory.Trajectory
 	for t := range runner.Run(ctx, requests) {

@@ -146,7 +146,7 @@ func sayOffers(h *host.Host, catalog *mcp.Catalog) {
 			h.Say("server %s: %s", s.Name, w)
 		}
 		if s.StrayLines > 0 {
-			h.Say("server %s sent %s what is no message, which is skipped", s.Name, fault.Count(s.StrayLines, "time"))
+			h.Say("server %s printed %s of non-MCP text to stdout, which hone skips", s.Name, fault.Count(s.StrayLines, "line"))
 		}
 		for _, t := range s.Tools {
 			if t.Status != mcp.StatusOK {

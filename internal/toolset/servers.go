@@ -15,6 +15,17 @@ type Source struct {
 	File   string // --mcp-config
 }
 
+// Flag is the flag that names the same servers in a command to go on with; "" where none did. A URL may hold a secret, so it is not shown again.
+func (s Source) Flag() string {
+	switch {
+	case s.Server != "":
+		return " --mcp SERVER"
+	case s.File != "":
+		return " --mcp-config " + ShellWord(s.File)
+	}
+	return ""
+}
+
 // Configured reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
 func Configured(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
 	token, _ := h.LookupEnv("MCP_BEARER_TOKEN")

@@ -277,6 +277,7 @@ func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.tried++
 		if got.Lost != "" || !got.Results[0].ok() || m.Trial.Refusal != nil && m.Trial.Refusal(got.Results[0].Text) != "" || senseless(got.Results[0].Text, c) != "" || m.effect(m.worlds[0], got) == "" {
 			continue
 		}

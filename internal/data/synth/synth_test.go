@@ -72,6 +72,9 @@ func TestScenariosOfAShop(t *testing.T) {
 		t.Errorf("%.2f of several calls, %.2f without one", r.Several, r.Abstain)
 	}
 	for _, row := range r.Tools {
+		if row.Answered > row.Tried {
+			t.Errorf("%s answered %d of %d calls", row.Tool, row.Answered, row.Tried)
+		}
 		if row.Scenarios < 2 {
 			t.Errorf("%s is in %d scenarios: %+v", row.Tool, row.Scenarios, row)
 		}

@@ -183,7 +183,7 @@ func (t Totals) Notes() []string {
 		out = append(out, fmt.Sprintf("on %s no call is right, and the output cannot be read as calls: AST counts it as no call, as BFCL does, and TOOL as wrong", fault.Count(t.Unread, "line")))
 	}
 	if t.tooFew() {
-		out = append(out, "too few: fewer than 5 questions hold a success, or a failure; such an interval is wider than it need be")
+		out = append(out, "too few: fewer than 5 questions hold a success, or a failure; such intervals are wide on purpose")
 	}
 	if len(t.UnknownKeys) == 0 {
 		return out

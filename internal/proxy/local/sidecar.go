@@ -2,6 +2,8 @@ package local
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"hone/internal/config"
 	"hone/internal/host"
@@ -26,7 +28,11 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	}
 	switch {
 	case rule.Confidence >= 1 && rule.NoCall >= 1:
-		h.Say("note: %s has no %s, or nothing was sure enough there: only calls in which a fault is found are revised", o.Model, sidecar.RuleFile)
+		why := "no threshold in " + sidecar.RuleFile + " reached the requested precision"
+		if _, err := os.Stat(filepath.Join(o.Model, sidecar.RuleFile)); err != nil {
+			why = "it has no " + sidecar.RuleFile
+		}
+		h.Say("note: %s: %s, so only calls with a detected fault are revised", o.Model, why)
 	case rule.NoCall >= 1:
 		h.Say("note: answers in words go on as they are: %s of %s names no confidence for them", sidecar.RuleFile, o.Model)
 	}

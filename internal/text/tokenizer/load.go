@@ -55,7 +55,7 @@ func Load(path string) (*Tokenizer, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the tokenizer", Where: path, Err: err,
-			Next: "check the path: it is to be a tokenizer.json"}
+			Next: "check the path: expected a tokenizer.json"}
 	}
 	return Parse(path, data)
 }
