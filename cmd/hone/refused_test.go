@@ -221,7 +221,7 @@ func TestInspectTakesTrainsFlags(t *testing.T) {
 	}
 	workFolder(t, map[string]string{"short.json": task(0), "long.json": task(40)})
 	toyModel(t, "toy.gguf")
-	conf := "engine: {backend: go, slots: 1}\nlora: {rank: 2}\nrollout: {max_turns: 1, max_tokens: 300, max_result: 8}\n"
+	conf := "engine: {backend: go, slots: 1}\nlora: {rank: 2}\nrollout: {max_turns: 1, max_tokens: 300, max_result: 16}\n"
 	room := func(args ...string) int {
 		code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory", "--json", "--prefix", "1"}, args...)...)
 		var r inspect.MemoryReport
