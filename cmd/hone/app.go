@@ -8,6 +8,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/help"
 	"hone/internal/host"
 	"hone/internal/mcp/lint"
 	"hone/internal/run"
@@ -28,11 +29,9 @@ type app struct {
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "hone",
-		Short: "Train a model to be expert at the tools of an MCP server",
-		Long: "hone takes an MCP server and a base model and gives back a model that is expert at those tools.\n\n" +
-			"Data goes to stdout, talk to stderr. Exit codes: 0 ok, 1 error, 2 usage or configuration, 3 too many failures,\n" +
-			"4 budget spent, 5 a server cannot be reached, 6 disk, memory or device exhausted, 7 stopped and resumable.",
+		Use:           "hone",
+		Short:         "Train a model to be expert at the tools of an MCP server",
+		Long:          help.About,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -51,7 +50,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.Yes, "yes", false, "take yes for every question")
 	f.BoolVar(&a.DryRun, "dry-run", false, "say what would be done, and do nothing")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if err := a.quietLibraries(); err != nil {
+		if err := a.QuietLibraries(a.setenv); err != nil {
 			return err
 		}
 		if a.CacheDir == "" {
@@ -83,7 +82,7 @@ func group(c *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		return unknownVerb(c, args[0])
+		return help.Unknown(args[0], c.CommandPath(), verbsOf(c))
 	}
 	return c
 }

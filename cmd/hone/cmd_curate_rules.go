@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/data/curate"
-	"hone/internal/fault"
 	"hone/internal/job"
 )
 
@@ -31,11 +29,7 @@ func newCurateRules(a *app, at atDesk) *cobra.Command {
 			rows = append(rows, []string{rule, strconv.Itoa(n)})
 		}
 		slices.SortFunc(rows[1:], func(x, y []string) int { return strings.Compare(x[0], y[0]) })
-		unknown := ""
-		if done.Unknown > 0 {
-			unknown = fmt.Sprintf("; %d of them do not record whether their calls succeeded", done.Unknown)
-		}
-		a.Say("%s looked at, %d left%s", fault.Count(done.Looked, "trace"), done.Left, unknown)
+		a.Say("%s", done.Text())
 		return a.Print(done, rows)
 	})
 	c.Flags().BoolVar(&r.ChecksPassed, "checks-passed", false, "the checks of the scenario hold")

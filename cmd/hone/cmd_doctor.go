@@ -26,7 +26,7 @@ func newDoctor(a *app) *cobra.Command {
 			if e.URL != "" || e.Model != "" {
 				return a.configured(func(ctx context.Context, cfg config.Config) error { return e.Check(ctx, a.Host, cfg) })(c, nil)
 			}
-			return runDoctor(c.Context(), a, servers)
+			return a.configured(func(ctx context.Context, cfg config.Config) error { return doctor.Run(ctx, a.Host, cfg, servers) })(c, nil)
 		},
 	}
 	c.Flags().StringVar(&e.URL, "endpoint", "", "base URL of an endpoint to check, up to and including /v1")
@@ -34,16 +34,4 @@ func newDoctor(a *app) *cobra.Command {
 	c.Flags().StringVar(&e.KeyEnv, "key-env", "OPENAI_API_KEY", "variable that holds the endpoint's key")
 	a.serverFlags(c.Flags(), &servers)
 	return c
-}
-
-func runDoctor(ctx context.Context, a *app, f toolset.Source) error {
-	c, err := a.config()
-	if err != nil {
-		return err
-	}
-	checks, err := doctor.Machine(a.Host, c)
-	if err != nil {
-		return err
-	}
-	return doctor.Print(a.Host, append(checks, doctor.Servers(ctx, a.Host, c, f)...))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/basemodel"
+	"hone/internal/config"
 )
 
 func newMerge(a *app) *cobra.Command {
@@ -18,27 +19,17 @@ func newMerge(a *app) *cobra.Command {
 			"The folder is there whole or not at all, and never written over.",
 		Example: "  hone merge --adapter out/final --output-dir merged --dtype bf16\n  hone merge --adapter out/final --output-dir merged --dry-run",
 		Args:    arguments(0, 0, ""),
-		RunE:    func(c *cobra.Command, _ []string) error { return runMerge(c.Context(), a, o) },
+		RunE: a.configured(func(ctx context.Context, c config.Config) error {
+			out, err := basemodel.Merge(ctx, a.Host, c, o)
+			if err != nil || a.DryRun {
+				return err
+			}
+			return a.PrintThen(out, [][]string{{out.Output}}, "next: hone eval --base-model %s --dataset SCENARIOS", o.Output)
+		}),
 	}
 	c.Flags().StringVar(&o.Adapter, "adapter", "", "adapter folder, as a run's final")
 	c.Flags().StringVar(&o.Base, "base-model", "", "base model: a path, or an installed name (default the one the adapter names)")
 	c.Flags().StringVar(&o.Output, "output-dir", "", "folder to make")
 	c.Flags().StringVar(&o.DType, "dtype", "", "type of the weights: f32 or bf16 (default as the base model has them; f32 of a GGUF file)")
 	return c
-}
-
-func runMerge(ctx context.Context, a *app, o basemodel.MergeOptions) error {
-	c, err := a.config()
-	if err != nil {
-		return err
-	}
-	out, err := basemodel.Merge(ctx, a.Host, c, o)
-	if err != nil || a.DryRun {
-		return err
-	}
-	if err := a.Print(out, [][]string{{out.Output}}); err != nil {
-		return err
-	}
-	a.Say("next: hone eval --base-model %s --dataset SCENARIOS", o.Output)
-	return nil
 }

@@ -58,28 +58,17 @@ func newServers(a *app) *cobra.Command {
 		Short:   "Take a server out of the MCP configuration, with what servers add installed for it",
 		Example: "  hone servers rm time",
 		Args:    arguments(1, 1, "a server's name"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runServersRm(a, file, args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := a.config()
+			if err != nil {
+				return err
+			}
+			return toolset.Take(a.Host, cmp.Or(file, c.MCP.Config), args[0])
+		},
 	}
 	rm.Flags().StringVar(&file, "mcp-config", "", "file to take it out of (default mcp.config of the configuration)")
 	c.AddCommand(newServersSearch(a), newServersTry(a), add, newServersLs(a), rm)
 	return group(c)
-}
-
-func runServersRm(a *app, file, name string) error {
-	c, err := a.config()
-	if err != nil {
-		return err
-	}
-	file = cmp.Or(file, c.MCP.Config)
-	dir, err := toolset.Remove(a.Host, file, name)
-	if err != nil || a.DryRun {
-		return err
-	}
-	rows := [][]string{{"server", name}, {"entry", file}}
-	if dir != "" {
-		rows = append(rows, []string{"removed", dir})
-	}
-	return a.Print(map[string]string{"name": name, "file": file, "removed": dir}, rows)
 }
 
 func runServersAdd(ctx context.Context, a *app, x servers.Wanted) error {
@@ -92,13 +81,10 @@ func runServersAdd(ctx context.Context, a *app, x servers.Wanted) error {
 	if err != nil || out == nil {
 		return err
 	}
-	if err := a.Print(out, out.Rows(x.File)); err != nil {
-		return err
+	if out.Next != "" {
+		return a.Print(out, out.Rows(x.File))
 	}
-	if out.Next == "" {
-		a.Say("next: hone doctor --mcp-config %s", x.File)
-	}
-	return nil
+	return a.PrintThen(out, out.Rows(x.File), "next: hone doctor --mcp-config %s", x.File)
 }
 
 const registryUsage = "official, smithery, glama, URL, or a file or folder of entries; smithery=URL is another place of the same API"

@@ -37,11 +37,7 @@ func newSidecarData(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.Print(made, made.Table()); err != nil {
-				return err
-			}
-			a.Say("next: hone sidecar train --data %s --output-dir reviser", x.Out)
-			return nil
+			return a.PrintThen(made, made.Table(), "next: hone sidecar train --data %s --output-dir reviser", x.Out)
 		},
 	}
 	f := c.Flags()

@@ -9,31 +9,38 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/suggest"
+	"hone/internal/help"
 )
 
 // onlyHolds is the annotation of a command that does nothing but hold others.
 const onlyHolds = "only holds"
 
-// unknownVerb is the error of a verb that is not there. It names the nearest where that is near.
-func unknownVerb(c *cobra.Command, written string) error {
-	var names []string
+// verbsOf are the verbs under a command that are shown.
+func verbsOf(c *cobra.Command) (all []help.Verb) {
 	for _, sub := range c.Commands() {
 		if !sub.Hidden {
-			names = append(names, sub.Name())
+			all = append(all, help.Verb{Name: sub.Name(), Short: sub.Short})
 		}
 	}
-	why := ""
-	if near := suggest.Verb(written, names); near != "" {
-		why = fmt.Sprintf("did you mean %q?", near)
-	}
-	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown command %q for %q", written, c.CommandPath()), Why: why, Next: c.CommandPath() + " --help"}
+	return all
+}
+
+// helpByGroup has root's own help lead: a first run, then the verbs by what they are for. That of the others stays cobra's.
+func helpByGroup(root *cobra.Command) {
+	ready := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if c.HasParent() {
+			ready(c, args)
+			return
+		}
+		fmt.Fprint(c.OutOrStdout(), help.Root(c.Long, verbsOf(c), c.LocalFlags().FlagUsages()))
+	})
 }
 
 // flagError turns pflag's error into ours; for an unknown flag it names the key of the configuration that says so, or the nearest flag.
 func flagError(c *cobra.Command, err error) error {
 	if _, holds := c.Annotations[onlyHolds]; holds && c.Flags().NArg() > 0 { // a flag of a verb that is not there says nothing
-		return unknownVerb(c, c.Flags().Arg(0))
+		return help.Unknown(c.Flags().Arg(0), c.CommandPath(), verbsOf(c))
 	}
 	e := &fault.Error{Code: fault.CodeUsage, What: err.Error(), Next: c.CommandPath() + " --help"}
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {

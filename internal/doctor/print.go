@@ -1,12 +1,24 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/toolset"
 )
+
+// Run is what hone doctor does: it looks at the machine and at the servers.
+func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source) error {
+	checks, err := Machine(h, c)
+	if err != nil {
+		return err
+	}
+	return Print(h, append(checks, Servers(ctx, h, c, from)...))
+}
 
 // Print prints checks as a table, each with what helps. It is an error where one failed.
 func Print(h *host.Host, checks []Check) error {

@@ -41,6 +41,15 @@ func OneLine(text string) string { return strings.Join(strings.Fields(fault.Shor
 // Print writes data: v as JSON with --json, else the rows as a table, or tab-separated with --plain.
 func (h *Host) Print(v any, rows [][]string) error { return h.print(h.Data, v, rows) }
 
+// PrintThen is Print, and behind it what can be done next: "next: hone ...".
+func (h *Host) PrintThen(v any, rows [][]string, format string, args ...any) error {
+	if err := h.Print(v, rows); err != nil {
+		return err
+	}
+	h.Say(format, args...)
+	return nil
+}
+
 // SayData writes what Print does where it is talk: beside data that has stdout to itself. --quiet leaves a table out.
 func (h *Host) SayData(v any, rows [][]string) error {
 	if h.Quiet && !h.JSON {

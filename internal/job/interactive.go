@@ -58,11 +58,7 @@ func (j *Job) interactive(ctx context.Context, x Collection, split, how string, 
 	if t.kept == 0 {
 		return nil
 	}
-	if err := j.Print(map[string]int{"conversations": t.kept}, [][]string{{"trajectories", j.Trajectories()}}); err != nil {
-		return err
-	}
-	j.Say("%s kept; next: hone curate %s, or hone sft --data %s --base-model %s --output-dir DIR", fault.Count(t.kept, "conversation"), j.Trajectories(), j.Trajectories(), j.Config.Model.Base)
-	return nil
+	return j.PrintThen(map[string]int{"conversations": t.kept}, [][]string{{"trajectories", j.Trajectories()}}, "%s kept; next: hone curate %s, or hone sft --data %s --base-model %s --output-dir DIR", fault.Count(t.kept, "conversation"), j.Trajectories(), j.Trajectories(), j.Config.Model.Base)
 }
 
 // talks are the conversations of a run.

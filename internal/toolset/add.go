@@ -196,6 +196,19 @@ func aside(dir string, force bool) (keep func(), restore func() error, err error
 	return keep, func() error { return os.Rename(old, dir) }, nil
 }
 
+// Take is what hone servers rm does: Remove, and what was removed is printed.
+func Take(h *host.Host, file, name string) error {
+	dir, err := Remove(h, file, name)
+	if err != nil || h.DryRun {
+		return err
+	}
+	rows := [][]string{{"server", name}, {"entry", file}}
+	if dir != "" {
+		rows = append(rows, []string{"removed", dir})
+	}
+	return h.Print(map[string]string{"name": name, "file": file, "removed": dir}, rows)
+}
+
 // Remove takes a server's entry out of a file, and removes what hone servers add installed for it in the usual folder. It returns that
 // folder, "" where there is none.
 func Remove(h *host.Host, file, name string) (dir string, err error) {

@@ -85,6 +85,15 @@ func (c *Curation) Apply(r Rules) (Ruled, error) {
 	return out, nil
 }
 
+// Text tells a person what was looked at and what is left.
+func (r Ruled) Text() string {
+	text := fmt.Sprintf("%s looked at, %d left", fault.Count(r.Looked, "trace"), r.Left)
+	if r.Unknown > 0 {
+		text += fmt.Sprintf("; %d of them do not record whether their calls succeeded", r.Unknown)
+	}
+	return text
+}
+
 // refuses says which rule refuses a trace by itself, and why.
 func (r Rules) refuses(t *Trace, checker *Checker) (rule, why string) {
 	if why := t.Row.NotDemonstrated(); r.ChecksPassed && why != "" {

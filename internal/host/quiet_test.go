@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"io"
@@ -8,15 +8,13 @@ import (
 	"testing"
 
 	"k8s.io/klog/v2"
-
-	"hone/internal/host"
 )
 
 // Without --verbose the libraries around a plug-in write errors alone; a level that the user set stays.
 func TestLibrariesAreQuiet(t *testing.T) {
 	if args, helper := os.LookupEnv("HONE_TEST_LIBRARIES"); helper {
-		a := &app{Host: &host.Host{Verbose: strings.Contains(args, "-v"), Quiet: strings.Contains(args, "-q"), LookupEnv: os.LookupEnv}, setenv: os.Setenv}
-		if err := a.quietLibraries(); err != nil {
+		h := &Host{Verbose: strings.Contains(args, "-v"), Quiet: strings.Contains(args, "-q"), LookupEnv: os.LookupEnv}
+		if err := h.QuietLibraries(os.Setenv); err != nil {
 			t.Fatal(err)
 		}
 		klog.Warning("a warning")

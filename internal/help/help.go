@@ -1,0 +1,80 @@
+// Package help is what hone says of itself: a first run, the verbs by what they are for, and which was meant where there is none.
+package help
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hone/internal/fault"
+	"hone/internal/suggest"
+)
+
+// About is hone's purpose, and what holds of all verbs.
+const About = "hone takes an MCP server and a base model and gives back a model that is expert at those tools.\n\n" +
+	"Data goes to stdout, talk to stderr. Exit codes: 0 ok, 1 error, 2 usage or configuration, 3 too many failures,\n" +
+	"4 budget spent, 5 a server cannot be reached, 6 disk, memory or device exhausted, 7 stopped and resumable."
+
+// FirstRun are the commands that lead from nothing to an adapter.
+func FirstRun() []string {
+	return []string{
+		"hone servers add npm:@wrtnlabs/calculator-mcp --name calculator",
+		"hone synth --out scenarios.json -n 400",
+		"hone train --base-model SmolLM2-135M-Instruct --dataset scenarios.json --output-dir out",
+	}
+}
+
+// Group is a heading of the help, and the verbs under it in the order in which one needs them.
+type Group struct{ Title, Verbs string }
+
+// Groups are all headings.
+func Groups() []Group {
+	return []Group{
+		{"Start", "demo doctor engine servers discover config"},
+		{"Tasks and traces", "synth scenarios refresh collect curate data"},
+		{"Train", "sft dpo train sidecar"},
+		{"Measure", "eval judge replay"},
+		{"Use", "chat serve proxy merge push pull"},
+		{"Look", "runs inspect version help completion"},
+	}
+}
+
+// Verb is a verb with what it does.
+type Verb struct{ Name, Short string }
+
+// Root is the help of hone itself. about is its purpose, and in paragraphs of their own what holds of all verbs; flags are of all verbs too.
+func Root(about string, all []Verb, flags string) string {
+	purpose, rest, _ := strings.Cut(about, "\n\n")
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nA first run (hone doctor says what is missing for it; hone demo runs all of it, small):\n", purpose)
+	for _, line := range FirstRun() {
+		b.WriteString("  " + line + "\n")
+	}
+	width := 0
+	for _, v := range all {
+		width = max(width, len(v.Name))
+	}
+	for _, g := range Groups() {
+		fmt.Fprintf(&b, "\n%s:\n", g.Title)
+		for _, name := range strings.Fields(g.Verbs) {
+			if i := slices.IndexFunc(all, func(v Verb) bool { return v.Name == name }); i >= 0 {
+				fmt.Fprintf(&b, "  %-*s  %s\n", width, name, all[i].Short)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\nFlags of every verb:\n%s\n%s\n\nhone VERB --help says more about one.\n", flags, rest)
+	return b.String()
+}
+
+// Unknown is the error of a verb that path does not have. It names the one that is near.
+func Unknown(written, path string, all []Verb) error {
+	var names []string
+	for _, v := range all {
+		names = append(names, v.Name)
+	}
+	why := ""
+	if near := suggest.Verb(written, names); near != "" {
+		why = fmt.Sprintf("did you mean %q?", near)
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown command %q for %q", written, path), Why: why, Next: path + " --help"}
+}
