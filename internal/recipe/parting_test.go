@@ -152,7 +152,7 @@ func TestNarrowIsTold(t *testing.T) {
 	for _, c := range []struct {
 		passes int // of 26 held-out scenarios
 		want   string
-	}{{7, "before step 10 the episodes of training pass at 80%, those of held-out scenarios at 27%"}, {18, ""}} {
+	}{{7, "before step 10 the train pass rate is 80%, the held-out one 27%"}, {18, ""}} {
 		for _, stops := range [][]int{{-1}, {17, -1}, {10, -1}} { // step 10 begins with an evaluation
 			log := newLog(t)
 			for _, at := range stops {

@@ -1,7 +1,10 @@
 // Package suggest finds the name that was meant where an unknown one was written.
 package suggest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest returns the name with the fewest edits (a byte inserted, deleted or replaced) to written, the earliest of
 // several. None is nearest where more than a third of the letters, and one, would change. A name that written begins,
@@ -10,9 +13,21 @@ func Nearest(written string, names []string) string {
 	return nearest(written, names, 1+len(written)/3)
 }
 
-// Verb is Nearest among words as short as verbs, of which two edits make another: no more than a quarter of the letters, and one, change.
+// Verb is Nearest among words as short as verbs, of which two edits make another: no more than a fifth of the letters, and one, change,
+// or the letters are the same in another order.
 func Verb(written string, names []string) string {
-	return nearest(written, names, 1+len(written)/4)
+	letters := func(word string) string {
+		of := strings.Split(strings.ToLower(word), "")
+		slices.Sort(of)
+		return strings.Join(of, "")
+	}
+	if near := nearest(written, names, 1+len(written)/5); near != "" {
+		return near
+	}
+	if i := slices.IndexFunc(names, func(name string) bool { return letters(name) == letters(written) }); i >= 0 {
+		return names[i]
+	}
+	return ""
 }
 
 func nearest(written string, names []string, limit int) string {

@@ -29,7 +29,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Of three letters one may differ, of four and more two.
+// Of four letters one may differ, of more two; letters may have changed places.
 func TestVerb(t *testing.T) {
 	names := []string{"dpo", "eval", "runs", "serve", "servers", "sft", "train"}
 	for written, want := range map[string]string{"serv": "serve", "foo": "", "bar": "", "trian": "train", "sf": "sft", "evla": "eval", "server": "serve", "rusn": "runs", "make": "", "tune": ""} {
