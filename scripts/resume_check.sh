@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Shows that a killed demo gives the numbers of one left alone: scripts/resume_check.sh FOLDER [SEED]
 # Runs the demo twice with one seed, the second time killing it (SIGKILL) in SFT and again in GRPO and resuming it,
-# and compares results.json, but for what is measured in seconds. Run it where `hone demo` runs.
+# and compares results.json, but for what is measured in seconds. Run it where `hone demo` runs. With --full, since what a
+# demo of some minutes does follows from the speed of the machine.
 set -euo pipefail
 out=$(realpath -m "$1") seed=${2:-1}
 hone=${HONE:-bin/hone}
@@ -38,10 +39,10 @@ PY
 
 config whole
 config killed
-"$hone" demo --plain --config "$out/whole.yaml" >"$out/whole.json" 2>"$out/whole.log" &
+"$hone" demo --full --plain --config "$out/whole.yaml" >"$out/whole.json" 2>"$out/whole.log" &
 whole=$!
 [ -n "${ONE_AT_A_TIME:-}" ] && wait $whole
-killed sft 7 "$hone" demo --plain --config "$out/killed.yaml"
+killed sft 7 "$hone" demo --full --plain --config "$out/killed.yaml"
 killed grpo 3 "$hone" runs resume "$out/killed" --plain
 "$hone" runs resume "$out/killed" --plain >>"$out/killed.json" 2>>"$out/killed.log"
 wait $whole || true

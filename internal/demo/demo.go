@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"hone/internal/chat"
@@ -41,8 +42,11 @@ const (
 	UnshownKind = "demonstrated:no"
 )
 
-// Tools returns the names of the server's tools that the demo uses; it has 21, whose list alone is 14,000 tokens.
-func Tools() []string {
+// Tools returns the names of the server's tools that the demo uses, all of them or those of few kinds of task; it has 21.
+func Tools(few bool) []string {
+	if few {
+		return []string{"base64", "count", "math", "base", "color"}
+	}
 	return []string{"hash", "base64", "encode", "count", "math", "date", "base", "color"}
 }
 
@@ -57,6 +61,16 @@ var all = sync.OnceValue(func() []kinds.Kind {
 	}
 	return set.Kinds
 })
+
+// kindsOf are the kinds, all of them or few: those whose tools have the shortest descriptions, which stand in every prompt.
+func kindsOf(few bool) []kinds.Kind {
+	if !few {
+		return all()
+	}
+	return slices.DeleteFunc(slices.Clone(all()), func(k kinds.Kind) bool {
+		return !slices.Contains([]string{"base64 encode", "count characters", "count words", "math", "decimal to hex", "hex to rgb"}, k.Name)
+	})
+}
 
 // Draft is a task whose calls have not been made yet.
 type Draft struct {

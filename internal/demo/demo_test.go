@@ -164,17 +164,49 @@ func TestGenerate(t *testing.T) {
 		if split == scenario.Train && unseen != 0 || split != scenario.Train && (unseen < n*2/5 || unseen > n*3/5) {
 			t.Errorf("%s: %d of %d with unseen wording", split, unseen, n)
 		}
-		for _, tool := range demo.Tools() {
+		for _, tool := range demo.Tools(false) {
 			if !tools[tool] {
 				t.Errorf("%s: no task for %s", split, tool)
 			}
 		}
-		if len(kinds) != numKinds || len(tools) != len(demo.Tools()) {
+		if len(kinds) != numKinds || len(tools) != len(demo.Tools(false)) {
 			t.Errorf("%s: %d kinds, tools %v", split, len(kinds), tools)
 		}
 	}
 	if a, b := demo.Generate(1, scenario.Test, 1), demo.Generate(2, scenario.Test, 1); a[0].Task == b[0].Task {
 		t.Error("the seed changes nothing")
+	}
+}
+
+// Few kinds are of one call each, use each of their tools and no other, and are kept apart by split as all kinds are.
+func TestFewKinds(t *testing.T) {
+	tasks, err := demo.Execute(t.Context(), 3, demo.Size{Demonstrations: 60, Train: 40, Test: 40, Validation: 20, Few: true}, answering, func(task string, err error) { t.Errorf("%s: %v", task, err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tasks.Demonstrations) != 60 || len(tasks.Train) != 40 || len(tasks.Test) != 40 || len(tasks.Validation) != 20 {
+		t.Errorf("%d, %d, %d, %d", len(tasks.Demonstrations), len(tasks.Train), len(tasks.Test), len(tasks.Validation))
+	}
+	tools, learnt := map[string]bool{}, map[string]bool{}
+	first := func(s scenario.Scenario) string { return s.Tags[0] + s.Gold[0].Name + string(s.Gold[0].Arguments) }
+	for _, d := range tasks.Demonstrations {
+		tools[d.Scenario.Gold[0].Name], learnt[first(d.Scenario)] = true, true
+	}
+	for _, s := range slices.Concat(tasks.Train, tasks.Test, tasks.Validation) {
+		if learnt[first(s)] || len(s.Gold) != 1 {
+			t.Errorf("%s is demonstrated, or has %d calls", s.Task, len(s.Gold))
+		}
+		if !tools[s.Gold[0].Name] {
+			t.Errorf("%s needs a tool that is not demonstrated", s.Task)
+		}
+	}
+	for _, tool := range demo.Tools(true) {
+		if !tools[tool] {
+			t.Errorf("%s is shown, and no task needs it", tool)
+		}
+	}
+	if len(tools) != len(demo.Tools(true)) {
+		t.Errorf("%v", tools)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestTasksAreTheSame(t *testing.T) {
 				sum(messages)
 			}
 		}
-		for _, size := range []demo.Size{{Demonstrations: 300, Train: 600, Test: 160}, {Demonstrations: 100, Train: 200, Test: 80, Validation: 40, ShownKinds: 8}, {Demonstrations: 30, Train: 60, Test: 64, Validation: 32, Held: scenario.Validation}} {
+		for _, size := range []demo.Size{demo.Full(), {Demonstrations: 100, Train: 200, Test: 80, Validation: 40, ShownKinds: 8}, {Demonstrations: 30, Train: 60, Test: 64, Validation: 32, Held: scenario.Validation}} {
 			tasks, err := demo.Execute(t.Context(), seed, size, answering, func(string, error) {})
 			if err != nil {
 				t.Fatal(err)

@@ -19,17 +19,14 @@ type Size struct {
 	Validation                  int `json:",omitempty"` // what a stage measures itself on; where Held is validation, the first of Test
 	Held                        string
 	ShownKinds                  int `json:",omitempty"`
+	// Few is of few kinds, which need few tools and one call each, so that a model learns them in minutes. No learning figure was measured on them.
+	Few bool `json:",omitempty"`
 	// File is whose scenarios are taken in the place of the demo's; then Train and Test are 0, and of ShownKinds tools there are demonstrations.
 	File string `json:",omitempty"`
 }
 
-// SizeOf is what a machine has time for.
-func SizeOf(pureGo bool) Size {
-	if pureGo {
-		return Size{Demonstrations: 16, Train: 8, Test: 8}
-	}
-	return Size{Demonstrations: 300, Train: 600, Test: 160}
-}
+// Full is the size that the learning figures of a CPU were measured with.
+func Full() Size { return Size{Demonstrations: 300, Train: 600, Test: 160} }
 
 // String says it.
 func (s Size) String() string {
@@ -37,6 +34,8 @@ func (s Size) String() string {
 	switch {
 	case s.File != "" && s.ShownKinds > 0:
 		of = fmt.Sprintf(" of %d tools", s.ShownKinds)
+	case s.Few:
+		of = fmt.Sprintf(" of %d kinds", len(kindsOf(true)))
 	case s.ShownKinds > 0:
 		of = fmt.Sprintf(" of %d kinds", s.ShownKinds)
 	}
@@ -108,14 +107,14 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 	}); err != nil {
 		return t, err
 	}
-	if err := execute(Generate(seed, size.HeldOut(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
+	if err := execute(generate(kindsOf(size.Few), seed, size.HeldOut(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
 		return t, err
 	}
 	if size.HeldOut() == scenario.Validation {
 		t.Validation = t.Test[:min(size.Validation, len(t.Test))]
 		return t, nil
 	}
-	return t, execute(Generate(seed, scenario.Validation, size.Validation), func(s scenario.Scenario, _ []chat.Message) { t.Validation = append(t.Validation, s) })
+	return t, execute(generate(kindsOf(size.Few), seed, scenario.Validation, size.Validation), func(s scenario.Scenario, _ []chat.Message) { t.Validation = append(t.Validation, s) })
 }
 
 // shownKinds are n kinds drawn by the seed, or nil for all.
@@ -140,7 +139,7 @@ func tagOf(shown bool) string {
 // trainDrafts are those of demonstrations, of shown kinds alone, and behind them those of training scenarios, of all kinds.
 func trainDrafts(seed uint64, size Size, shown map[string]bool) []Draft {
 	if shown == nil {
-		return Generate(seed, scenario.Train, size.Demonstrations+size.Train)
+		return generate(kindsOf(size.Few), seed, scenario.Train, size.Demonstrations+size.Train)
 	}
 	// Kinds come in rounds of all of them, so this many rounds hold enough of the shown ones.
 	rounds := (size.Demonstrations + len(shown) - 1) / len(shown)

@@ -62,3 +62,15 @@ func (l *Trainer) Apply(u batch.Update) (float64, error) {
 	l.Seconds += time.Since(began).Seconds()
 	return norm, err
 }
+
+// Measure is what a row of SFT takes, and what it took before to compile the rows' programs, in seconds: the gradient of some is computed and not
+// applied, so that nothing is learnt from it.
+func (l *Trainer) Measure(ctx context.Context, rows []batch.Sequence) (row, compiling float64, err error) {
+	l.Made()
+	began := time.Now()
+	if _, err := l.Trainer.Gradient(ctx, batch.New(rows), batch.Objective{}); err != nil {
+		return 0, 0, err
+	}
+	_, compiling = l.Made()
+	return (time.Since(began).Seconds() - compiling) / float64(len(rows)), compiling, nil
+}

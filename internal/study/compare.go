@@ -157,7 +157,7 @@ func sizeOf(c config.Config, k kept) demo.Size {
 // settingsOf is the demo's, with as many steps as it takes for GRPO to show; for a dataset it is the user's.
 func settingsOf(c config.Config, o Options) config.Config {
 	if o.Dataset == "" {
-		c = settings(c, false)
+		c = settings(c, true)
 	} else {
 		c.Scenarios.File = o.Dataset
 		if c.Model.Base == "" {

@@ -31,7 +31,7 @@ import (
 )
 
 // settings is the demo's own choice, made on its train and validation splits (docs/LOG.md).
-func settings(c config.Config, pureGo bool) config.Config {
+func settings(c config.Config, full bool) config.Config {
 	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
 	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
 	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
@@ -41,10 +41,11 @@ func settings(c config.Config, pureGo bool) config.Config {
 	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 4, 16, 4
 	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 2e-5, 1
-	if pureGo {
-		c.Engine.Slots = 8
-		c.GRPO.Steps, c.GRPO.ScenariosPerStep = 1, 2
-		c.SFT.Epochs = 1
+	if !full { // small steps, of which a short time holds more; each row is shown once
+		c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 1, 8, 2e-3
+		c.GRPO.ScenariosPerStep = 8
+		c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 3, 56, 3 // no turn of a demonstration of few kinds is longer than 48
+		c.Engine.RowMultiple = 144                                                 // their rows have 75 to 141 tokens behind the prefix: one program for all
 	}
 	return c
 }
@@ -55,6 +56,7 @@ type experiment struct {
 	c     config.Config
 	dir   *run.Dir
 	size  demo.Size
+	fit   Fit // of a demo
 	began time.Time
 	// servers are those of the scenarios of size.File; the demo has its own.
 	servers toolset.Source
@@ -62,13 +64,15 @@ type experiment struct {
 }
 
 // Demo runs the whole loop, small, in a new run directory.
-func Demo(ctx context.Context, e job.Env, c config.Config) error {
+func Demo(ctx context.Context, e job.Env, c config.Config, fit Fit) error {
 	began := time.Now()
+	if !fit.Full && !(fit.Minutes > 0 && fit.Minutes <= mostMinutes) {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a demo cannot take %v minutes", fit.Minutes), Where: "--minutes", Next: "give more than 0, or --full"}
+	}
 	plugin, err := basemodel.TakePlugin(e.Host, c.Engine)
 	if err != nil {
 		return err
 	}
-	size := demo.SizeOf(plugin.Path == "")
 	if c.Seed == 0 {
 		c.Seed = 1
 	}
@@ -77,31 +81,40 @@ func Demo(ctx context.Context, e job.Env, c config.Config) error {
 		name = "demo-" + began.Format("20060102-150405")
 	}
 	path := filepath.Join(c.RunsDir, name)
-	c = settings(c, plugin.Path == "")
+	c = settings(c, fit.Full)
+	if plugin.Path == "" {
+		c.Engine.Slots = 8
+	}
 	if e.DryRun {
-		e.Say("would make %s, then train and evaluate in %s", size, path)
+		e.Say("would make %s, then train and evaluate in %s on as many of them as fit into the time", fit.size(), path)
 		return nil
 	}
-	dir, err := e.Create(path, c, job.Begun{Build: host.ReadBuild(), Verb: "demo"})
+	text, err := json.Marshal(fit)
 	if err != nil {
 		return err
 	}
-	return experiment{Env: e, c: c, dir: dir, size: size, began: began}.finish(ctx)
+	dir, err := e.Create(path, c, job.Begun{Build: host.ReadBuild(), Verb: "demo", Study: text})
+	if err != nil {
+		return err
+	}
+	return experiment{Env: e, c: c, dir: dir, size: fit.size(), fit: fit, began: began}.finish(ctx)
 }
 
 // ResumeDemo goes on with the demo in path.
-func ResumeDemo(ctx context.Context, e job.Env, path string, _ job.Begun, _ toolset.Source) error {
-	began := time.Now()
-	plugin, err := basemodel.TakePlugin(e.Host, e.Today.Engine)
-	if err != nil {
-		return err
+func ResumeDemo(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
+	began, fit := time.Now(), Fit{Full: true} // what a demo was before there was a choice
+	if b.Study != nil {
+		fit = Fit{}
+		if err := json.Unmarshal(b.Study, &fit); err != nil {
+			return fmt.Errorf("reading how %s was begun: %w", path, err)
+		}
 	}
 	var c config.Config
 	dir, err := e.Open(path, &c)
 	if err != nil {
 		return err
 	}
-	return experiment{Env: e, c: c, dir: dir, size: demo.SizeOf(plugin.Path == ""), began: began}.finish(ctx)
+	return experiment{Env: e, c: c, dir: dir, size: fit.size(), fit: fit, began: began}.finish(ctx)
 }
 
 // finish runs what is left of a demo, and closes its directory.
@@ -119,7 +132,7 @@ func (d experiment) finish(ctx context.Context) error {
 func (d *experiment) open(ctx context.Context) (l *job.Episodes, tasks demo.Tasks, err error) {
 	from, only := d.servers, []string(nil)
 	if d.size.File == "" {
-		from, only = toolset.Source{File: d.c.MCP.Config}, demo.Tools()
+		from, only = toolset.Source{File: d.c.MCP.Config}, demo.Tools(d.size.Few)
 	}
 	servers, err := toolset.Configured(d.Host, d.c, from)
 	if err != nil {
@@ -167,6 +180,18 @@ func (d experiment) run(ctx context.Context) (err error) {
 		return err
 	}
 	started := time.Now()
+	whole := &whole{told: d.Progress(l.Speaker.NumSlots()), began: d.began}
+	if err := recipe.Publish(l.Policy, baseStage); err != nil {
+		return err
+	}
+	journal := job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}
+	chosen, err := d.chosen(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval), Scorer: l.Scorer, Log: journal, Progress: whole.report}, l)
+	if err != nil {
+		return err
+	}
+	data.Test, data.Demonstrations = data.Test[:min(len(data.Test), chosen.Tests)], data.Demonstrations[:min(len(data.Demonstrations), chosen.Rows)]
+	d.c.GRPO.Steps, d.c.GRPO.ScenariosPerStep = chosen.Steps, chosen.Episodes/d.c.GRPO.GroupSize
+	whole.expect(chosen)
 	p := d.pipeline(job.MaxMismatch(l.Model))
 	if err := l.Stage(d.c, &p.GRPO, data.Train); err != nil {
 		return err
@@ -174,8 +199,9 @@ func (d experiment) run(ctx context.Context) (err error) {
 	p.GRPO.Demonstrations.Of = data.Demonstrations
 	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
 	defer func() { track.Close(err) }()
+	journal.Track = track
 	_, err = p.Run(ctx, data, track.Rollouts(l.Rollouts(d.c.Rollout.Temperature)), track.Evaluation(l.Evaluation(d.c.Eval)), track.Scores(l.Scorer, metrics.Score),
-		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), job.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track}, track.Progress(d.Progress(l.Speaker.NumSlots())))
+		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), journal, track.Progress(whole.report))
 	if err != nil {
 		return err
 	}

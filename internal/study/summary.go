@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hone/internal/eval"
+	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/report"
@@ -68,18 +69,44 @@ func (d experiment) print(results eval.Results, l *job.Trainer, decoded int, bus
 	for _, x := range results.Deltas {
 		s.Deltas[x.New+"_"+x.Old] = demoDelta{Mean: x.First.Mean, Low: x.First.Low, High: x.First.High, Episode: x.Episode}
 	}
+	for _, line := range d.got(s, results) {
+		d.Say("%s", line)
+	}
+	if d.Data.Terminal() != nil && !d.JSON { // there the table is the answer
+		return nil
+	}
+	return json.NewEncoder(d.Data).Encode(s)
+}
+
+// got says what the demo came to, and what to do with it.
+func (d experiment) got(s demoSummary, results eval.Results) []string {
+	lines := []string{fmt.Sprintf("on %s that training never saw, with %g%% intervals:", fault.Count(s.Base.N, "task"), 100*d.c.Eval.Confidence),
+		fmt.Sprintf("%-12s %-24s %s", "", "FIRST CALL RIGHT", "WHOLE EPISODE RIGHT")}
 	for _, x := range []struct {
 		name string
 		s    eval.Summary
-	}{{"base", s.Base}, {"sft", s.SFT}, {"grpo", s.GRPO}} {
-		d.Say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
+	}{{"base", s.Base}, {"after SFT", s.SFT}, {"after GRPO", s.GRPO}} {
+		lines = append(lines, fmt.Sprintf("%-12s %-24s %s", x.name, x.s.FirstCallText(), x.s.EpisodeText()))
 	}
 	for _, x := range results.Deltas {
-		d.Say("%s against %s: %s points of whole episodes", x.New, x.Old, x.Episode.PointsText())
+		lines = append(lines, fmt.Sprintf("%s against %s: %s points of whole episodes", x.New, x.Old, x.Episode.PointsText()))
 	}
-	d.Say("GRPO's %d steps show that the loop runs, and are too few to measure; docs/LEARNING.md has what it adds where it has the steps", d.c.GRPO.Steps)
-	d.Say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
-	return json.NewEncoder(d.Data).Encode(s)
+	return append(lines,
+		"The tasks were made for this server's demo, as those it learnt from: these are no rates on your tasks, which hone eval measures.",
+		fmt.Sprintf("GRPO's %s that the loop runs, and are too few to measure; docs/LEARNING.md has what it adds.", steps(d.c.GRPO.Steps)),
+		"page:    "+filepath.Join(d.dir.Path, report.HTMLFile),
+		"serve:   hone serve --model "+filepath.Join(d.dir.Path, "final"),
+		"yours:   hone servers add npm:YOUR-SERVER --name mine; hone synth --mcp-config .mcp.json --out tasks.json -n 200",
+		"         hone collect --gold --yes --dataset tasks.json --split train --output-dir shown",
+		"         hone sft --data shown/trajectories.jsonl --catalog shown/catalog.json --output-dir sft",
+		"         hone eval --model sft/final --dataset tasks.json --split test --compare-base --output-dir evaluated")
+}
+
+func steps(n int) string {
+	if n == 1 {
+		return "step shows"
+	}
+	return fmt.Sprintf("%d steps show", n)
 }
 
 // peakRSS is the most memory the process had resident, in megabytes (getrusage reports kilobytes on Linux).
