@@ -128,7 +128,19 @@ func (f *folder) tensor(_ Config, name string) ([]float32, []int, error) {
 	return flat, dims, nil
 }
 
-func (f *folder) bf16(name string) ([]uint16, []int, bool) {
+func (f *folder) rows(_ Config, name string, ids []int) ([][]float32, error) {
+	s := f.where[name]
+	if s == nil {
+		return nil, tensorFault(f.path, name, errors.New("the files do not hold it"))
+	}
+	rows, err := s.Rows(name, ids)
+	if err != nil {
+		return nil, tensorFault(s.path, name, err)
+	}
+	return rows, nil
+}
+
+func (f *folder) bf16(_ Config, name string) ([]uint16, []int, bool) {
 	if s := f.where[name]; s != nil {
 		return s.BF16(name)
 	}

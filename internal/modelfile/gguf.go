@@ -1,8 +1,12 @@
 package modelfile
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,36 +15,23 @@ import (
 	"hone/internal/fault"
 )
 
+// ggufFile is a model in llama.cpp's format. Its tensors are those of Hugging Face under other names, with three things
+// done to them: rows of queries and keys are reordered in llama's family, Gemma's norms hold 1 + weight, and most are
+// stored in blocks of few bits. All is undone here.
 type ggufFile struct {
-	path   string
-	header *gguf.File
-	reader *gguf.Reader
+	path    string
+	header  *gguf.File
+	mapped  []byte
+	infos   map[string]gguf.TensorInfo
+	config  map[string]any    // what config.json would say
+	theirs  map[string]string // GGUF's names by Hugging Face's
+	permute bool
+	offset  bool // norms hold 1 + weight
 }
 
-func (f *ggufFile) close() error { return f.reader.Close() }
+func (f *ggufFile) close() error { return unmap(f.mapped) }
 
-// names lists the tensors by Hugging Face's names, and by their own those that have none.
-func (f *ggufFile) names() []string {
-	parts := map[string]string{}
-	for theirs, ours := range ggufNames {
-		parts[ours] = theirs
-	}
-	whole := map[string]string{"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
-		"output.weight": "lm_head.weight"}
-	var names []string
-	for _, t := range f.header.TensorInfos {
-		name := t.Name
-		rest, isLayer := strings.CutPrefix(name, "blk.")
-		layer, part, _ := strings.Cut(rest, ".")
-		if theirs := parts[strings.TrimSuffix(part, ".weight")]; isLayer && theirs != "" {
-			name = "model.layers." + layer + "." + theirs + ".weight"
-		} else if theirs := whole[name]; theirs != "" {
-			name = theirs
-		}
-		names = append(names, name)
-	}
-	return names
-}
+func (f *ggufFile) names() []string { return slices.Sorted(maps.Keys(f.theirs)) }
 
 // dtype is F32 for all: what a file stores in less is dequantised to that.
 func (f *ggufFile) dtype(string) string { return "F32" }
@@ -58,29 +49,47 @@ func openGGUF(path string) (*Model, error) {
 	if err != nil {
 		return nil, bad("not a valid GGUF file", err)
 	}
-	if a := header.Architecture(); a != "llama" {
-		return nil, bad(fmt.Sprintf("its architecture is %q; only %q is supported", a, "llama"), nil)
-	}
 	if cut := cutOff(header, uint64(info.Size())); cut != "" {
 		return nil, bad("it is not whole: "+cut, nil)
 	}
-	f := &ggufFile{path: path, header: header}
-	config, err := f.config()
-	if err != nil {
+	f := &ggufFile{path: path, header: header, infos: map[string]gguf.TensorInfo{}}
+	for _, t := range header.TensorInfos {
+		f.infos[t.Name] = t
+	}
+	m := &Model{Path: path, source: f}
+	if f.mapped, err = mapFile(path); err != nil {
 		return nil, bad("", err)
 	}
-	m := &Model{Path: path, Config: config, source: f}
-	if m.Vocabulary, err = f.vocabulary(); err != nil {
-		return nil, bad("", err)
-	}
-	if f.reader, err = gguf.NewReader(header); err != nil {
-		return nil, bad("", err)
+	if err = f.read(m); err != nil {
+		return nil, bad("", errors.Join(err, f.close()))
 	}
 	return m, nil
 }
 
+// read fills in what the header says.
+func (f *ggufFile) read(m *Model) error {
+	var err error
+	if m.Vocabulary, err = f.vocabulary(); err != nil {
+		return err
+	}
+	if f.config, err = f.readConfig(len(m.Vocabulary.Tokens)); err != nil {
+		return err
+	}
+	if m.Config, err = parseConfig(f.config); err != nil {
+		return err
+	}
+	if kv, ok := f.header.GetKeyValue("general.name"); ok {
+		m.Config.Name, _ = kv.Value.Raw().(string)
+	}
+	// Biases of queries and keys are reordered as their rows are.
+	f.permute = m.Config.Architecture == "llama" || m.Config.Architecture == "smollm3"
+	f.offset = m.Config.NormOffset
+	f.nameTensors(m.Config)
+	return nil
+}
+
 // cutOff says which tensor the file ends before the end of, as one does whose download broke off; empty where none is. One of
-// more bytes than the whole file is another mistake, which check says.
+// more bytes than the whole file is another mistake, which raw says.
 func cutOff(header *gguf.File, size uint64) string {
 	for _, t := range header.TensorInfos {
 		bytes, start := uint64(t.NumBytes()), uint64(header.DataOffset())+t.Offset
@@ -91,233 +100,173 @@ func cutOff(header *gguf.File, size uint64) string {
 	return ""
 }
 
-func (f *ggufFile) config() (Config, error) {
-	var missing []string
-	number := func(key string) float64 {
-		kv, ok := f.header.GetKeyValue(key)
-		if !ok {
-			missing = append(missing, key)
-			return 0
-		}
-		switch v := kv.Value.Raw().(type) {
-		case float32, float64:
-			return kv.Float64()
-		case nil:
-			return 0
-		default:
-			_ = v
-			return float64(kv.Int64())
-		}
+// ggufNames are Hugging Face's names of the parts of a layer by GGUF's.
+func ggufNames(c Config) map[string]string {
+	names := map[string]string{
+		"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+		"attn_output": "self_attn.o_proj", "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
+		"ffn_norm": "post_attention_layernorm", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 	}
-	c := Config{
-		Architecture: "llama",
-		NumLayers:    int(number("llama.block_count")),
-		Hidden:       int(number("llama.embedding_length")),
-		Intermediate: int(number("llama.feed_forward_length")),
-		NumHeads:     int(number("llama.attention.head_count")),
-		NumKVHeads:   int(number("llama.attention.head_count_kv")),
-		VocabSize:    int(number("llama.vocab_size")),
-		MaxContext:   int(number("llama.context_length")),
-		Rope:         Rope{Theta: number("llama.rope.freq_base")},
-		NormEps:      number("llama.attention.layer_norm_rms_epsilon"),
+	if c.PostNorms {
+		names["ffn_norm"] = "pre_feedforward_layernorm"
+		names["post_attention_norm"], names["post_ffw_norm"] = "post_attention_layernorm", "post_feedforward_layernorm"
 	}
-	if len(missing) > 0 {
-		return c, fmt.Errorf("the file does not say %s", strings.Join(missing, ", "))
+	if c.FusedLinears {
+		names["attn_qkv"], names["ffn_up"] = "self_attn.qkv_proj", "mlp.gate_up_proj"
 	}
-	if c.NumHeads > 0 && c.Hidden%c.NumHeads != 0 {
-		return c, fmt.Errorf("%d heads do not divide a width of %d", c.NumHeads, c.Hidden)
-	}
-	c.HeadDim = c.Hidden / max(c.NumHeads, 1)
-	if err := c.validate(); err != nil {
-		return c, err
-	}
-	if kv, ok := f.header.GetKeyValue("general.name"); ok {
-		c.Name, _ = kv.Value.Raw().(string)
-	}
-	if _, ok := f.header.GetKeyValue("llama.rope.scaling.type"); ok {
-		return c, fmt.Errorf("it uses rope scaling, which is not supported")
-	}
-	_, hasHead := f.header.GetTensorInfo("output.weight")
-	c.TiedHead = !hasHead
-	return c, nil
+	return names
 }
 
-func (f *ggufFile) vocabulary() (Vocabulary, error) {
-	var v Vocabulary
-	text := func(key string) string {
-		kv, _ := f.header.GetKeyValue(key)
-		s, _ := kv.Value.Raw().(string)
-		return s
-	}
-	id := func(key string) int32 {
-		kv, ok := f.header.GetKeyValue(key)
-		if !ok {
-			return -1
+// nameTensors lists the tensors by Hugging Face's names, and by their own those that have none; those that the
+// configuration was made of are left out.
+func (f *ggufFile) nameTensors(c Config) {
+	parts := ggufNames(c)
+	whole := map[string]string{"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
+		"output.weight": "lm_head.weight"}
+	f.theirs = map[string]string{}
+	for name := range f.infos {
+		rest, isLayer := strings.CutPrefix(name, "blk.")
+		layer, part, _ := strings.Cut(rest, ".")
+		dot := strings.LastIndexByte(part, '.')
+		ours := name
+		if _, err := strconv.Atoi(layer); isLayer && err == nil && dot > 0 && parts[part[:dot]] != "" {
+			ours = "model.layers." + layer + "." + parts[part[:dot]] + part[dot:]
+		} else if whole[name] != "" {
+			ours = whole[name]
 		}
-		return int32(kv.Int64())
-	}
-	flag := func(key string, usual bool) bool {
-		if kv, ok := f.header.GetKeyValue(key); ok {
-			return kv.Bool()
-		}
-		return usual
-	}
-	v.Model, v.PreTokenizer = text("tokenizer.ggml.model"), text("tokenizer.ggml.pre")
-	v.ChatTemplate = text("tokenizer.chat_template")
-	v.BOS, v.EOS = id("tokenizer.ggml.bos_token_id"), id("tokenizer.ggml.eos_token_id")
-	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.tokens"); ok {
-		v.Tokens = kv.Strings()
-	}
-	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.merges"); ok {
-		v.Merges = kv.Strings()
-	}
-	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.token_type"); ok {
-		for _, t := range kv.Int64s() {
-			v.TokenTypes = append(v.TokenTypes, int32(t))
+		if !slices.Contains(ropeTensors(), name) {
+			f.theirs[ours] = name
 		}
 	}
-	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.scores"); ok {
-		for _, s := range kv.Float64s() {
-			v.Scores = append(v.Scores, float32(s))
+	if head := f.theirs["lm_head.weight"]; head != "" && c.TiedHead { // the embedding in more bits, as embeddings alone need fewer
+		f.theirs["model.embed_tokens.weight"] = head
+		delete(f.theirs, "lm_head.weight")
+	}
+}
+
+// raw is a tensor's bytes with its type and dimensions. It refuses one whose header cannot be true of the file.
+func (f *ggufFile) raw(theirs string) ([]byte, gguf.TensorType, []int, error) {
+	info, ok := f.infos[theirs]
+	if !ok {
+		return nil, 0, nil, errors.New("the file does not hold it")
+	}
+	q, ok := quantOf(info.Type)
+	if !ok {
+		return nil, 0, nil, fmt.Errorf("it is stored as %s, which is not supported", info.Type)
+	}
+	size, numbers := uint64(len(f.mapped)), uint64(1)
+	var dims []int
+	for _, d := range info.Shape {
+		if d < 1 || d > size*8/numbers { // no format stores a weight in less than a bit
+			return nil, 0, nil, fmt.Errorf("its shape %v does not fit a file of %d bytes", info.Shape, size)
 		}
+		numbers *= d
+		dims = append(dims, int(d))
 	}
-	v.AddBOS, v.AddEOS = flag("tokenizer.ggml.add_bos_token", v.addsBOS()), flag("tokenizer.ggml.add_eos_token", false)
-	v.NoSpacePrefix = !flag("tokenizer.ggml.add_space_prefix", true)
-	return v, v.complete()
+	if len(dims) == 0 || dims[0]%q.numbers != 0 {
+		return nil, 0, nil, fmt.Errorf("its shape %v is not one of blocks of %d", info.Shape, q.numbers)
+	}
+	slices.Reverse(dims)
+	bytes := numbers / uint64(q.numbers) * uint64(q.bytes)
+	start := uint64(f.header.DataOffset())
+	if start > size || info.Offset > size-start || bytes > size-start-info.Offset {
+		return nil, 0, nil, fmt.Errorf("its shape %v does not fit a file of %d bytes", info.Shape, size)
+	}
+	start += info.Offset
+	return f.mapped[start : start+bytes], info.Type, dims, nil
 }
 
-// addsBOS is what llama.cpp takes for granted where a file does not say whether a text begins with BOS.
-func (v Vocabulary) addsBOS() bool {
-	switch v.PreTokenizer {
-	case "llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "tekken":
-		return v.Model == "gpt2"
+// numbers reads a tensor by GGUF's name as it stands.
+func (f *ggufFile) numbers(theirs string) ([]float32, []int, error) {
+	raw, kind, dims, err := f.raw(theirs)
+	if err != nil {
+		return nil, nil, err
 	}
-	return v.Model == "llama"
+	q, _ := quantOf(kind)
+	return q.decode(kind, raw), dims, nil
 }
-
-// complete names the first key that a vocabulary of its kind cannot do without.
-func (v Vocabulary) complete() error {
-	missing := ""
-	switch {
-	case v.Model == "":
-		missing = "model"
-	case len(v.Tokens) == 0:
-		missing = "tokens"
-	case v.Model == "gpt2" && len(v.Merges) == 0:
-		missing = "merges"
-	case v.Model == "gpt2" && v.PreTokenizer == "":
-		missing = "pre, how it splits text"
-	case v.Model == "llama" && len(v.Scores) == 0:
-		missing = "scores"
-	default:
-		return nil
-	}
-	return fmt.Errorf("its vocabulary lacks tokenizer.ggml.%s", missing)
-}
-
-// ggufNames maps Hugging Face's tensor names inside a layer to GGUF's.
-var ggufNames = map[string]string{
-	"input_layernorm":          "attn_norm",
-	"self_attn.q_proj":         "attn_q",
-	"self_attn.k_proj":         "attn_k",
-	"self_attn.v_proj":         "attn_v",
-	"self_attn.o_proj":         "attn_output",
-	"post_attention_layernorm": "ffn_norm",
-	"mlp.gate_proj":            "ffn_gate",
-	"mlp.up_proj":              "ffn_up",
-	"mlp.down_proj":            "ffn_down",
-}
-
-func ggufName(name string) string {
-	switch name {
-	case "model.embed_tokens.weight":
-		return "token_embd.weight"
-	case "model.norm.weight":
-		return "output_norm.weight"
-	case "lm_head.weight":
-		return "output.weight"
-	}
-	rest, _ := strings.CutPrefix(name, "model.layers.")
-	layer, part, _ := strings.Cut(rest, ".")
-	if _, err := strconv.Atoi(layer); err != nil {
-		return ""
-	}
-	if g, ok := ggufNames[strings.TrimSuffix(part, ".weight")]; ok {
-		return "blk." + layer + "." + g + ".weight"
-	}
-	return ""
-}
-
-func (f *ggufFile) bf16(string) ([]uint16, []int, bool) { return nil, nil, false } // tensors are permuted, and few are bfloat16
 
 func (f *ggufFile) tensor(c Config, name string) ([]float32, []int, error) {
-	bad := func(err error) error { return tensorFault(f.path, name, err) }
-	if err := f.check(c, name); err != nil {
-		return nil, nil, bad(err)
-	}
-	t, err := f.reader.ReadTensor(nil, ggufName(name))
-	if err != nil {
-		return nil, nil, bad(err)
-	}
-	dims := t.Shape().Dimensions
-	var flat []float32
-	if err := t.ConstFlatData(func(data any) {
-		if x, ok := data.([]float32); ok {
-			flat = append(flat, x...)
+	flat, dims, err := f.numbers(f.theirs[name])
+	if err == nil {
+		if heads := f.permutedHeads(c, name); heads > 0 {
+			flat, err = unpermute(flat, dims, heads, c.HeadDim)
 		}
-	}); err != nil {
-		return nil, nil, bad(err)
 	}
-	t.FinalizeAll()
-	if flat == nil {
-		return nil, nil, bad(fmt.Errorf("it is stored as %s, which is not supported", t.Shape().DType))
+	if err != nil {
+		return nil, nil, tensorFault(f.path, name, err)
 	}
-	switch {
-	case strings.HasSuffix(name, "q_proj.weight"):
-		flat = unpermute(flat, c.NumHeads, c.HeadDim, dims[1])
-	case strings.HasSuffix(name, "k_proj.weight"):
-		flat = unpermute(flat, c.NumKVHeads, c.HeadDim, dims[1])
+	if f.offset && strings.HasSuffix(name, "norm.weight") {
+		flat = slices.Clone(flat)
+		for i := range flat {
+			flat[i]--
+		}
 	}
 	return flat, dims, nil
 }
 
-// check refuses a tensor whose header would make the reader panic or allocate more than the file can hold.
-func (f *ggufFile) check(c Config, name string) error {
-	info, ok := f.header.GetTensorInfo(ggufName(name))
-	if !ok {
-		return fmt.Errorf("the file does not hold it")
+// rows reads some rows of a matrix, which are not reordered.
+func (f *ggufFile) rows(c Config, name string, ids []int) ([][]float32, error) {
+	if f.permutedHeads(c, name) > 0 {
+		return nil, tensorFault(f.path, name, errors.New("its rows are reordered"))
 	}
-	file, err := os.Stat(f.path)
+	rows, err := f.rowsOf(f.theirs[name], ids)
 	if err != nil {
-		return err
+		return nil, tensorFault(f.path, name, err)
 	}
-	size := uint64(1)
-	for _, d := range info.Shape {
-		if d < 1 || d > uint64(file.Size())*8/size { // no format stores a weight in less than a bit
-			return fmt.Errorf("its shape %v does not fit a file of %d bytes", info.Shape, file.Size())
+	return rows, nil
+}
+
+func (f *ggufFile) rowsOf(theirs string, ids []int) ([][]float32, error) {
+	raw, kind, dims, err := f.raw(theirs)
+	if err != nil {
+		return nil, err
+	}
+	if len(dims) != 2 {
+		return nil, fmt.Errorf("its shape %v is not that of a matrix", dims)
+	}
+	q, _ := quantOf(kind)
+	width := len(raw) / dims[0]
+	rows := make([][]float32, len(ids))
+	for i, id := range ids {
+		if id < 0 || id >= dims[0] {
+			return nil, fmt.Errorf("it has %d rows, and none of number %d", dims[0], id)
 		}
-		size *= d
+		rows[i] = q.decode(kind, raw[id*width:(id+1)*width])
 	}
-	var rows int
+	return rows, nil
+}
+
+// bf16 is for what nothing is done to.
+func (f *ggufFile) bf16(c Config, name string) ([]uint16, []int, bool) {
+	raw, kind, dims, err := f.raw(f.theirs[name])
+	if err != nil || kind != gguf.TensorTypeBF16 || f.permutedHeads(c, name) > 0 || f.offset && strings.HasSuffix(name, "norm.weight") {
+		return nil, nil, false
+	}
+	bits, ok := halves(raw)
+	return bits, dims, ok
+}
+
+// permutedHeads is how many heads a tensor has whose rows are reordered; 0 for others.
+func (f *ggufFile) permutedHeads(c Config, name string) int {
 	switch {
-	case strings.HasSuffix(name, "q_proj.weight"):
-		rows = c.NumHeads * c.HeadDim
-	case strings.HasSuffix(name, "k_proj.weight"):
-		rows = c.NumKVHeads * c.HeadDim
-	default:
-		return nil
+	case !f.permute:
+	case strings.Contains(name, ".q_proj."):
+		return c.NumHeads
+	case strings.Contains(name, ".k_proj."):
+		return c.NumKVHeads
 	}
-	if len(info.Shape) != 2 || info.Shape[1] != uint64(rows) {
-		return fmt.Errorf("its shape %v is not that of %d rows", info.Shape, rows)
-	}
-	return nil
+	return 0
 }
 
 // unpermute undoes what llama.cpp's converter does to q and k of llama models: it stores each head's rows as
 // (pair, half) where Hugging Face's rotary embedding wants (half, pair).
-func unpermute(flat []float32, numHeads, headDim, width int) []float32 {
+func unpermute(flat []float32, dims []int, numHeads, headDim int) ([]float32, error) {
+	if dims[0] != numHeads*headDim || len(dims) > 2 {
+		return nil, fmt.Errorf("its shape %v is not that of %d rows", dims, numHeads*headDim)
+	}
 	out := make([]float32, len(flat))
-	half := headDim / 2
+	half, width := headDim/2, len(flat)/dims[0]
 	for h := range numHeads {
 		for pair := range half {
 			for side := range 2 {
@@ -327,5 +276,32 @@ func unpermute(flat []float32, numHeads, headDim, width int) []float32 {
 			}
 		}
 	}
-	return out
+	return out, nil
+}
+
+// sameRows reports whether two matrices are one, each rounded its own way: whether rows spread over them point the same way.
+// Even blocks of two bits keep a cosine of 0.95; an embedding and a head of its own have one near 0.
+func (f *ggufFile) sameRows(a, b string) bool {
+	_, _, dims, err := f.raw(a)
+	_, _, others, otherErr := f.raw(b)
+	if err != nil || otherErr != nil || len(dims) != 2 || !slices.Equal(dims, others) {
+		return false
+	}
+	var ids []int
+	for i := range 64 {
+		ids = append(ids, i*dims[0]/64)
+	}
+	x, err := f.rowsOf(a, ids)
+	y, otherErr := f.rowsOf(b, ids)
+	if err != nil || otherErr != nil {
+		return false
+	}
+	var xy, xx, yy float64
+	for i, row := range x {
+		for j, v := range row {
+			w := y[i][j]
+			xy, xx, yy = xy+float64(v)*float64(w), xx+float64(v)*float64(v), yy+float64(w)*float64(w)
+		}
+	}
+	return xy > 0.9*math.Sqrt(xx*yy)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,8 +59,10 @@ func WriteShards(dir string, tensors []NewTensor, maxShard int64) error {
 // GGUF file it writes them, as far as the file has them; tokenizer tells whether the tokenizer is among them. dtype is
 // the type of the weights that config.json is to name, "F32" or "BF16"; empty leaves it as it is.
 func (m *Model) CopyRest(dir, dtype string) (tokenizer bool, err error) {
-	if _, ok := m.source.(*folder); !ok {
-		if err := writeJSON(filepath.Join(dir, configFile), m.llamaConfig(typeNames[cmp.Or(dtype, "F32")])); err != nil {
+	if f, ok := m.source.(*ggufFile); ok {
+		config := maps.Clone(f.config)
+		config["torch_dtype"] = typeNames[cmp.Or(dtype, "F32")]
+		if err := writeJSON(filepath.Join(dir, configFile), config); err != nil {
 			return false, err
 		}
 		return m.Vocabulary.writeTokenizer(dir, m.Config.MaxContext)
@@ -142,22 +145,4 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	return out.Close()
-}
-
-// llamaConfig is config.json, with weights of a type, of what a GGUF file of llama's architecture says.
-func (m *Model) llamaConfig(dtype string) map[string]any {
-	c := m.Config
-	out := map[string]any{
-		"architectures": []string{"LlamaForCausalLM"}, "model_type": "llama", "hidden_act": "silu", "torch_dtype": dtype,
-		"num_hidden_layers": c.NumLayers, "hidden_size": c.Hidden, "intermediate_size": c.Intermediate, "head_dim": c.HeadDim,
-		"num_attention_heads": c.NumHeads, "num_key_value_heads": c.NumKVHeads, "vocab_size": c.VocabSize,
-		"max_position_embeddings": c.MaxContext, "rms_norm_eps": c.NormEps, "rope_theta": c.Rope.Theta, "tie_word_embeddings": c.TiedHead,
-	}
-	if m.Vocabulary.BOS >= 0 {
-		out["bos_token_id"] = m.Vocabulary.BOS
-	}
-	if m.Vocabulary.EOS >= 0 {
-		out["eos_token_id"] = m.Vocabulary.EOS
-	}
-	return out
 }

@@ -39,7 +39,8 @@ type source interface {
 	names() []string
 	dtype(name string) string
 	tensor(c Config, name string) ([]float32, []int, error)
-	bf16(name string) ([]uint16, []int, bool)
+	rows(c Config, name string, ids []int) ([][]float32, error)
+	bf16(c Config, name string) ([]uint16, []int, bool)
 	close() error
 }
 
@@ -80,7 +81,14 @@ func (m *Model) Tensor(name string) ([]float32, []int, error) { return m.source.
 
 // BF16 returns a tensor's bits as they stand in the file, row-major, with its dimensions; ok is false where the file does not
 // hold it as bfloat16, and Tensor alone reads it. It must not be changed: it is the file itself.
-func (m *Model) BF16(name string) (bits []uint16, dims []int, ok bool) { return m.source.bf16(name) }
+func (m *Model) BF16(name string) (bits []uint16, dims []int, ok bool) {
+	return m.source.bf16(m.Config, name)
+}
+
+// Rows reads some rows of a matrix as float32, and nothing else of it: of an embedding, what a few tokens have.
+func (m *Model) Rows(name string, ids []int) ([][]float32, error) {
+	return m.source.rows(m.Config, name, ids)
+}
 
 // tensorFault is the error of a tensor that cannot be read.
 func tensorFault(path, name string, err error) error {

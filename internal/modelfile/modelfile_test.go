@@ -43,8 +43,8 @@ func TestUnpermuteInvertsLlamaCpp(t *testing.T) {
 		if c[1] > 2 && slices.Equal(stored, want) {
 			t.Fatal("the permutation moves nothing")
 		}
-		if got := unpermute(stored, c[0], c[1], c[2]); !slices.Equal(got, want) {
-			t.Errorf("%v: got %v", c, got)
+		if got, err := unpermute(stored, []int{c[0] * c[1], c[2]}, c[0], c[1]); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v: got %v, %v", c, got, err)
 		}
 	}
 }
@@ -58,11 +58,31 @@ func text(b []byte, s string) []byte {
 	return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...)
 }
 
+// stored is a tensor of a GGUF file: its shape is innermost first, its type one of GGUF's numbers.
+type stored struct {
+	name  string
+	shape []uint64
+	kind  uint32
+	data  []byte
+}
+
+func floatBytes(data []float32) (b []byte) {
+	for _, x := range data {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
 // file writes a GGUF file that holds blk.0.attn_q.weight of the given innermost-first shape.
 func file(kvs []pair, shape []uint64, data []float32) []byte {
+	return ggufOf(kvs, stored{"blk.0.attn_q.weight", shape, 0, floatBytes(data)})
+}
+
+// ggufOf writes a GGUF file.
+func ggufOf(kvs []pair, tensors ...stored) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32([]byte("GGUF"), 3)
-	b = le.AppendUint64(le.AppendUint64(b, 1), uint64(len(kvs)))
+	b = le.AppendUint64(le.AppendUint64(b, uint64(len(tensors))), uint64(len(kvs)))
 	for _, kv := range kvs {
 		b = text(b, kv.key)
 		switch v := kv.value.(type) {
@@ -80,10 +100,7 @@ func file(kvs []pair, shape []uint64, data []float32) []byte {
 				b = le.AppendUint32(b, uint32(n))
 			}
 		case []float32:
-			b = le.AppendUint64(le.AppendUint32(le.AppendUint32(b, 9), 6), uint64(len(v)))
-			for _, x := range v {
-				b = le.AppendUint32(b, math.Float32bits(x))
-			}
+			b = append(le.AppendUint64(le.AppendUint32(le.AppendUint32(b, 9), 6), uint64(len(v))), floatBytes(v)...)
 		case []string:
 			b = le.AppendUint64(le.AppendUint32(le.AppendUint32(b, 9), 8), uint64(len(v)))
 			for _, s := range v {
@@ -91,16 +108,25 @@ func file(kvs []pair, shape []uint64, data []float32) []byte {
 			}
 		}
 	}
-	b = le.AppendUint32(text(b, "blk.0.attn_q.weight"), uint32(len(shape)))
-	for _, d := range shape {
-		b = le.AppendUint64(b, d)
+	var body []byte
+	for _, t := range tensors {
+		b = le.AppendUint32(text(b, t.name), uint32(len(t.shape)))
+		for _, d := range t.shape {
+			b = le.AppendUint64(b, d)
+		}
+		b = le.AppendUint64(le.AppendUint32(b, t.kind), uint64(len(body)))
+		body = pad(append(body, t.data...))
 	}
-	b = le.AppendUint64(le.AppendUint32(b, 0), 0)
+	b = pad(b)
+	if len(tensors) == 1 { // what a test cuts off is the tensor's
+		body = tensors[0].data
+	}
+	return append(b, body...)
+}
+
+func pad(b []byte) []byte {
 	for len(b)%32 != 0 {
 		b = append(b, 0)
-	}
-	for _, x := range data {
-		b = le.AppendUint32(b, math.Float32bits(x))
 	}
 	return b
 }
@@ -166,7 +192,10 @@ func TestOpenRefuses(t *testing.T) {
 		"do not divide":    {"llama.attention.head_count", 3},
 		"no halves":        {"llama.attention.head_count", 8},
 		"block_count":      {"llama.block_count", nil},
-		"rope scaling":     {"llama.rope.scaling.type", "yarn"},
+		"scaling.factor":   {"llama.rope.scaling.type", "yarn"},
+		`"ntk"`:            {"llama.rope.scaling.type", "ntk"},
+		"would compute":    {"llama.attention.scale", 2.0},
+		"as a number":      {"llama.attention.head_count_kv", []int32{1}},
 		"ggml.tokens":      {"tokenizer.ggml.tokens", "text"},
 		"ggml.model":       {"tokenizer.ggml.model", nil},
 		"ggml.merges":      {"tokenizer.ggml.merges", nil},

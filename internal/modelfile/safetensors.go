@@ -147,15 +147,37 @@ func (f *Safetensors) Tensor(name string) ([]float32, []int, error) {
 // BF16 is Model.BF16.
 func (f *Safetensors) BF16(name string) (bits []uint16, dims []int, ok bool) {
 	e, ok := f.entries[name]
-	if !ok || e.DType != "BF16" || !littleEndian() {
+	if !ok || e.DType != "BF16" {
 		return nil, nil, false
 	}
-	raw := f.body[e.Offsets[0]:e.Offsets[1]]
+	bits, ok = halves(f.body[e.Offsets[0]:e.Offsets[1]])
+	return bits, slices.Clone(e.Shape), ok
+}
+
+// halves are the bits as they lie; ok is false where this machine cannot read them so.
+func halves(raw []byte) (bits []uint16, ok bool) {
 	p := unsafe.Pointer(unsafe.SliceData(raw))
-	if uintptr(p)%2 != 0 {
-		return nil, nil, false
+	if !littleEndian() || uintptr(p)%2 != 0 {
+		return nil, false
 	}
-	return unsafe.Slice((*uint16)(p), len(raw)/2), slices.Clone(e.Shape), true
+	return unsafe.Slice((*uint16)(p), len(raw)/2), true
+}
+
+// Rows reads some rows of a matrix as float32.
+func (f *Safetensors) Rows(name string, ids []int) ([][]float32, error) {
+	e := f.entries[name]
+	if len(e.Shape) != 2 {
+		return nil, fmt.Errorf("its shape %v is not that of a matrix", e.Shape)
+	}
+	rows, width := make([][]float32, len(ids)), int64(e.Shape[1])*widths[e.DType]
+	for i, id := range ids {
+		if id < 0 || id >= e.Shape[0] {
+			return nil, fmt.Errorf("it has %d rows, and none of number %d", e.Shape[0], id)
+		}
+		start := e.Offsets[0] + int64(id)*width
+		rows[i] = floats(f.body[start:start+width], e.DType)
+	}
+	return rows, nil
 }
 
 // floats decodes little-endian values.
