@@ -16,6 +16,9 @@ func FuzzGGUF(f *testing.F) {
 	f.Add(file(tiny(), []uint64{8, 8}, count(64)))
 	f.Add(file(tiny(pair{"tokenizer.ggml.model", "llama"}, pair{"tokenizer.ggml.scores", []float32{0, -1, -2}}, pair{"tokenizer.ggml.token_type", []int32{2, 3, 6}},
 		pair{"tokenizer.ggml.add_bos_token", true}), []uint64{8, 8}, count(64)))
+	c := ggufCases()["phi3"]
+	_, tensors := c.tensors()
+	f.Add(ggufOf(c.kvs(), tensors[:4]...))
 	f.Add([]byte("GGUF\x03\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<16 {
@@ -39,6 +42,7 @@ func FuzzGGUF(f *testing.F) {
 		}
 		for _, name := range m.Names() {
 			_, _, _ = m.Tensor(name) // may be refused
+			_, _ = m.Rows(name, []int{0, 1})
 		}
 	})
 }

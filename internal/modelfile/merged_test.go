@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"hone/internal/text/tokenizer"
 )
 
 // The type of the weights is named wherever config.json names one, and numbers stay as they are written.
@@ -94,6 +97,44 @@ func TestTokenizerIsWrittenOrNot(t *testing.T) {
 		}
 		if files, _ := os.ReadDir(dir); len(files) > 0 {
 			t.Errorf("%+v: %v", other, files)
+		}
+	}
+}
+
+// What is written as tokenizer.json cuts and normalises text as the GGUF file's vocabulary does.
+func TestWrittenTokenizerIsTheFiles(t *testing.T) {
+	v := Vocabulary{Model: "gpt2", Merges: []string{"Ġ Ġ", "1 2", "Ġ a", "a b", "' s", "Ã ©"}, EOS: 1, BOS: -1}
+	v.Tokens, v.TokenTypes = []string{"<|im_start|>", "<|im_end|>", "ĠĠ", "12", "Ġa", "ab", "'s", "Ã©", "Ċ", "Ġ", "Ã", "©", "Ì", "ģ"}, []int32{3, 3}
+	for c := '!'; c <= '~'; c++ {
+		v.Tokens = append(v.Tokens, string(c))
+	}
+	for len(v.TokenTypes) < len(v.Tokens) {
+		v.TokenTypes = append(v.TokenTypes, 1)
+	}
+	for pre, wholeNumbers := range map[string]bool{"gpt-2": true, "smollm": false, "qwen2": false} {
+		v.PreTokenizer = pre
+		dir := t.TempDir()
+		if written, err := v.writeTokenizer(dir, 64); err != nil || !written {
+			t.Fatalf("%s: %v, %v", pre, written, err)
+		}
+		got, err := tokenizer.Load(filepath.Join(dir, "tokenizer.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.TokenTypes, PreTokenizer: pre})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"12 ab", "it's  a\n\n b", "<|im_start|>a b<|im_end|>\n", "\u00e9", "e\u0301", "a.b!\n"} {
+			if a, b := got.Encode(text), want.Encode(text); !slices.Equal(a, b) {
+				t.Errorf("%s: %q is %v, in the file %v", pre, text, a, b)
+			}
+		}
+		if whole := slices.Equal(got.Encode("12"), []int32{3}); whole != wholeNumbers {
+			t.Errorf("%s: 12 is %v", pre, got.Encode("12"))
+		}
+		if composed := slices.Equal(got.Encode("e\u0301"), []int32{7}); composed != (pre == "qwen2") {
+			t.Errorf("%s: an e with an accent of its own is %v", pre, got.Encode("e\u0301"))
 		}
 	}
 }

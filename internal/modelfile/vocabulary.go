@@ -8,12 +8,28 @@ import (
 	"strings"
 )
 
-// splitters are the parts of tokenizer.json that say how text is cut before merging, by GGUF's names of them.
-var splitters = map[string][]any{
-	"":        {byteLevel(true)},
-	"default": {byteLevel(true)},
-	"gpt-2":   {byteLevel(true)},
-	"smollm":  {map[string]any{"type": "Digits", "individual_digits": true}, byteLevel(true)},
+// splitter is the part of tokenizer.json that says how text is cut before merging, and what is done to it before that.
+type splitter struct {
+	cut        []any
+	normalizer any
+}
+
+// qwen2Split is the expression of the vendor's tokenizer.json.
+const qwen2Split = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+
+// splitterOf is that of a name of GGUF's; ok is false where it has not been put into tokenizer.json's words.
+func splitterOf(pre string) (s splitter, ok bool) {
+	plain := splitter{cut: []any{byteLevel(true)}}
+	s, ok = map[string]splitter{
+		"": plain, "default": plain, "gpt-2": plain,
+		"smollm": {cut: []any{map[string]any{"type": "Digits", "individual_digits": true}, byteLevel(true)}},
+		"qwen2":  {cut: []any{split(qwen2Split), byteLevel(false)}, normalizer: map[string]any{"type": "NFC"}},
+	}[pre]
+	return s, ok
+}
+
+func split(expression string) map[string]any {
+	return map[string]any{"type": "Split", "pattern": map[string]string{"Regex": expression}, "behavior": "Isolated", "invert": false}
 }
 
 func byteLevel(split bool) map[string]any {
@@ -41,7 +57,7 @@ type addedToken struct {
 // writeTokenizer writes a GGUF file's vocabulary as transformers keeps it: tokenizer.json, tokenizer_config.json and
 // chat_template.jinja. It reports whether it could: not every way of cutting text has been put into tokenizer.json's words.
 func (v Vocabulary) writeTokenizer(dir string, maxContext int) (bool, error) {
-	cut, ok := splitters[v.PreTokenizer]
+	s, ok := splitterOf(v.PreTokenizer)
 	if !ok || v.Model != "gpt2" {
 		return false, nil
 	}
@@ -59,8 +75,8 @@ func (v Vocabulary) writeTokenizer(dir string, maxContext int) (bool, error) {
 		}
 	}
 	tokenizer := map[string]any{
-		"version": "1.0", "truncation": nil, "padding": nil, "added_tokens": added, "normalizer": nil, "post_processor": nil,
-		"pre_tokenizer": map[string]any{"type": "Sequence", "pretokenizers": cut}, "decoder": byteLevel(true),
+		"version": "1.0", "truncation": nil, "padding": nil, "added_tokens": added, "normalizer": s.normalizer, "post_processor": nil,
+		"pre_tokenizer": map[string]any{"type": "Sequence", "pretokenizers": s.cut}, "decoder": byteLevel(true),
 		"model": map[string]any{"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
 			"fuse_unk": false, "byte_fallback": false, "vocab": ids, "merges": merges},
 	}
