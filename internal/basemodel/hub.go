@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,12 +34,11 @@ func Pinned(h *host.Host, base string) (string, error) {
 }
 
 func find(h *host.Host, base string) (at, pinned string, err error) {
-	if base == assets.Model().Name {
-		s, err := h.Store()
-		if err != nil {
-			return "", base, err
+	for _, model := range assets.Models() {
+		if base == model.Name {
+			s, err := h.Store()
+			return s.Path(model), base, err
 		}
-		return s.Path(assets.Model()), base, nil
 	}
 	repo, ok := hub.Parse(hub.Model, base)
 	if _, err := os.Stat(base); err == nil || !ok {
@@ -56,11 +56,15 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	return at, repo.String(), nil
 }
 
-// meant is an error where nothing is at a path that reads as the name of the model that can be installed, with or without what it was tuned to.
+// meant is an error where nothing is at a path that reads as the name of a model that can be installed, with or without what it was tuned to.
 func meant(base string, missing error) error {
-	name := assets.Model().Name
-	whole := strings.ToLower(name)
-	if missing == nil || suggest.Nearest(base, []string{whole, strings.TrimSuffix(whole, "-instruct")}) == "" {
+	names := map[string]string{}
+	for _, model := range assets.Models() {
+		whole := strings.ToLower(model.Name)
+		names[whole], names[strings.TrimSuffix(whole, "-instruct")] = model.Name, model.Name
+	}
+	name := names[suggest.Nearest(base, slices.Sorted(maps.Keys(names)))]
+	if missing == nil || name == "" {
 		return nil // package modelfile says what is wrong with a path
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "cannot open the base model", Where: base,

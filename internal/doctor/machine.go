@@ -23,7 +23,7 @@ func Machine(h *host.Host, c config.Config) ([]Check, error) {
 	}
 	checks := checkPlugin(h, c.Engine)
 	for _, x := range assets.All() {
-		if x.Platform == "" || s.Installed(x) { // a plug-in need not be hone's
+		if x.Name == assets.Model().Name || s.Installed(x) { // a plug-in need not be hone's, and another model not be wanted
 			checks = append(checks, checkAsset(s, x))
 		}
 	}
