@@ -44,7 +44,9 @@ func Find(h *host.Host, c config.Config, base string, trained *render.Prompting)
 	if trained != nil {
 		m.Text.trained = trained
 	}
-	m.Renderer, err = m.Text.Renderer(c.Rollout.System)
+	if m.Renderer, err = m.Text.Renderer(c.Rollout.System); err == nil {
+		m.sayUntrained()
+	}
 	return m, err
 }
 

@@ -56,6 +56,19 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	return at, repo.String(), nil
 }
 
+// here is where a base model is on this machine, installed or by its path; ok is false where it would have to be downloaded.
+func here(h *host.Host, base string) (at string, ok bool) {
+	if _, err := os.Stat(base); err == nil {
+		return base, true
+	}
+	for _, model := range assets.Models() {
+		if s, err := h.Store(); err == nil && base == model.Name {
+			return s.Path(model), s.Installed(model)
+		}
+	}
+	return "", false
+}
+
 // meant is an error where nothing is at a path that reads as the name of a model that can be installed, with or without what it was tuned to.
 func meant(base string, missing error) error {
 	names := map[string]string{}

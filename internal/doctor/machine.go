@@ -27,6 +27,9 @@ func Machine(h *host.Host, c config.Config) ([]Check, error) {
 			checks = append(checks, checkAsset(s, x))
 		}
 	}
+	if u, ok := basemodel.UntrainedOf(h, c); ok {
+		checks = append(checks, checkTokens(c.Model.Base, u))
+	}
 	return append(checks, Memory(), Disk("disk for runs", c.RunsDir), Disk("disk for downloads", s.Dir)), nil
 }
 
@@ -41,6 +44,14 @@ func checkAsset(s assets.Store, x assets.Asset) Check {
 		return check
 	}
 	return Check{Name: name, Status: OK, Detail: s.Path(x)}
+}
+
+// checkTokens says whether a base model knows the tokens that it is prompted with.
+func checkTokens(base string, u basemodel.Untrained) Check {
+	if found := u.Found(); found != "" {
+		return Check{Name: "tokens of " + base, Status: Warn, Detail: found, Next: u.Help()}
+	}
+	return Check{Name: "tokens of " + base, Status: OK, Detail: "it was trained on those that it is prompted with"}
 }
 
 // checkPlugin looks at the plug-in a run would use: where it was found, its version, its devices and their memory.

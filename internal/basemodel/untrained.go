@@ -1,0 +1,206 @@
+package basemodel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/host"
+	"hone/internal/modelfile"
+	"hone/internal/text/render"
+	"hone/internal/text/tokenizer"
+)
+
+// Untrained are tokens that a model is prompted with, or is to write, and that its weights do not tell from others: their row
+// of the embedding, or of the head, is that of tokens which nothing was ever trained on. An adapter of linear maps cannot
+// learn to read or write them.
+type Untrained struct {
+	Tokens []string // in the order in which a conversation has them
+	Like   []string // tokens with the same row, by their texts or their ids
+	Calls  bool     // all stand in calls alone, so that another form of calls does without them
+}
+
+// sameRow is how far rows may lie apart, as a part of their length, and be one row that was rounded twice. Trained rows that
+// began as one lie 0.3 apart and more (Qwen2.5-Coder's <|im_start|> and its unused ids).
+const sameRow = 0.05
+
+// maxCompared bounds the rows that a token's is compared with: a vocabulary may hold thousands that are unused.
+const maxCompared = 512
+
+// FindUntrained compares the rows of the added tokens that a renderer writes with those of other added tokens, and of ids that
+// no token has.
+func FindUntrained(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Renderer) (Untrained, error) {
+	var u Untrained
+	written, inCalls := writtenTokens(tok, r)
+	if len(written) == 0 {
+		return u, nil
+	}
+	others := comparedIDs(file, tok, written)
+	names := []string{"model.embed_tokens.weight"}
+	if !file.Config.TiedHead {
+		names = append(names, "lm_head.weight")
+	}
+	found, like := map[int]bool{}, map[int]bool{}
+	for _, name := range names {
+		rows, err := file.Rows(file.Config.Prefix+name, slices.Concat(written, others))
+		if err != nil {
+			return u, err
+		}
+		for i, id := range written {
+			same := sameRows(rows, i)
+			if len(same) > 0 || length(rows[i]) == 0 {
+				found[id] = true
+			}
+			for _, j := range same {
+				if j >= len(written) {
+					like[others[j-len(written)]] = true
+				}
+			}
+		}
+	}
+	u.Calls = true
+	for _, id := range written {
+		if found[id] {
+			token, _ := tok.Token(int32(id))
+			u.Tokens, u.Calls = append(u.Tokens, token), u.Calls && inCalls[id]
+		}
+	}
+	for _, id := range others {
+		if like[id] {
+			token, ok := tok.Token(int32(id))
+			if !ok {
+				token = fmt.Sprint("id ", id)
+			}
+			u.Like = append(u.Like, token)
+		}
+	}
+	return u, nil
+}
+
+// writtenTokens are the added tokens of a conversation with a call and its result, and which of them are not in one without.
+func writtenTokens(tok *tokenizer.Tokenizer, r render.Renderer) (ids []int, inCalls map[int]bool) {
+	tools := []chat.Tool{{Name: "f", Description: "f", InputSchema: []byte(`{"type": "object", "properties": {"x": {"type": "string"}}}`)}}
+	words := []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}}
+	calls := []chat.Message{words[0], {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "f", Arguments: `{"x": "d"}`}}},
+		{Role: chat.ToolRole, ToolCallID: "call_0", Name: "f", Content: "e"}, words[1], words[2]}
+	added := func(messages []chat.Message, tools []chat.Tool) (out []int) {
+		prompt, err := r.Prompt(messages, tools)
+		if err != nil { // a template may refuse one of the two
+			return nil
+		}
+		for _, id := range prompt {
+			if tok.IsAdded(id) && !slices.Contains(out, int(id)) {
+				out = append(out, int(id))
+			}
+		}
+		return out
+	}
+	without := added(words, nil)
+	ids, inCalls = added(calls, tools), map[int]bool{}
+	for _, id := range ids {
+		inCalls[id] = !slices.Contains(without, id)
+	}
+	for _, id := range without {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, inCalls
+}
+
+// comparedIDs are other added tokens, tokens that the file calls unused, and rows behind the last token.
+func comparedIDs(file *modelfile.Model, tok *tokenizer.Tokenizer, written []int) (ids []int) {
+	types := file.Vocabulary.TokenTypes
+	for id := file.Config.VocabSize - 1; id >= 0 && len(ids) < maxCompared; id-- { // the last are the likeliest
+		unused := id >= tok.NumTokens() || id < len(types) && types[id] == tokenizer.TypeUnused
+		if (unused || tok.IsAdded(int32(id))) && !slices.Contains(written, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// sameRows are the rows that are row i but for rounding.
+func sameRows(rows [][]float32, i int) (same []int) {
+	for j, row := range rows {
+		if j == i {
+			continue
+		}
+		var apart float64
+		for k, x := range row {
+			d := float64(x) - float64(rows[i][k])
+			apart += d * d
+		}
+		if math.Sqrt(apart) <= sameRow*length(rows[i]) {
+			same = append(same, j)
+		}
+	}
+	return same
+}
+
+func length(row []float32) float64 {
+	var sum float64
+	for _, x := range row {
+		sum += float64(x) * float64(x)
+	}
+	return math.Sqrt(sum)
+}
+
+// Found says what was found; empty where nothing was.
+func (u Untrained) Found() string {
+	if len(u.Tokens) == 0 {
+		return ""
+	}
+	like := "zero"
+	if n := len(u.Like); n > 0 {
+		like = "those of " + u.Like[0]
+		if n > 1 {
+			like += fmt.Sprintf(" and %d more", n-1)
+		}
+	}
+	return fmt.Sprintf("the base model never learnt %s, with which it is prompted: the rows of its embedding or head are %s", strings.Join(u.Tokens, ", "), like)
+}
+
+// Help says what to do about it.
+func (u Untrained) Help() string {
+	if u.Calls {
+		return "set model.tool_format: llama3_json, for which hone has a template with calls as bare JSON"
+	}
+	return "take the model's instruct version, or name a template with model.chat_template that writes other tokens"
+}
+
+// sayUntrained tells of them, once a model's prompting is known. What cannot be read is said when the weights are loaded.
+func (m *Model) sayUntrained() {
+	u, err := FindUntrained(m.File, m.Text.Tokenizer, m.Renderer)
+	if err == nil && len(u.Tokens) > 0 {
+		m.host.Say("%s: an adapter cannot learn to read or write them; %s", u.Found(), u.Help())
+	}
+}
+
+// UntrainedOf is FindUntrained of the configuration's base model; ok is false where it is not on this machine, or cannot be
+// read, which others say.
+func UntrainedOf(h *host.Host, c config.Config) (u Untrained, ok bool) {
+	at, ok := here(h, c.Model.Base)
+	if !ok {
+		return u, false
+	}
+	file, err := modelfile.Open(at)
+	if err != nil {
+		return u, false
+	}
+	defer func() { _ = file.Close() }() // read only
+	text, err := ReadText(c.Model, file)
+	if err != nil {
+		return u, false
+	}
+	r, err := text.Renderer(c.Rollout.System)
+	if err != nil {
+		return u, false
+	}
+	u, err = FindUntrained(file, text.Tokenizer, r)
+	return u, err == nil
+}

@@ -1,0 +1,157 @@
+package basemodel
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/modelfile"
+)
+
+// tinyFamilies are config.json of a tiny model of each family.
+func tinyFamilies(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	paths, err := filepath.Glob("../../testdata/reference/families/*.json.gz")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("%d families, %v", len(paths), err)
+	}
+	configs := map[string]map[string]any{}
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(f)
+		var golden struct{ Config map[string]any }
+		if err == nil {
+			err = json.NewDecoder(z).Decode(&golden)
+		}
+		if err != nil || f.Close() != nil {
+			t.Fatal(path, err)
+		}
+		configs[strings.TrimSuffix(filepath.Base(path), ".json.gz")] = golden.Config
+	}
+	return configs
+}
+
+// row is the start that all tokens have in common and, as far as they are trained, what is their own.
+func row(id, width int, trained float64) []float32 {
+	out := make([]float32, width)
+	for i := range out {
+		own := math.Sin(float64(id*width+i) * 12.9898)
+		out[i] = float32(math.Cos(float64(i)) + trained*own)
+	}
+	return out
+}
+
+// Tokens of prompts and calls whose rows were planted as those of ids that nothing was trained on are found in each family, in
+// the embedding and in a head of its own. Rows that were trained a little are not, and no other token counts.
+func TestUntrainedTokensAreFound(t *testing.T) {
+	v := letters(withTools)
+	for _, token := range []string{"<tool_call>", "</tool_call>", "<|box_start|>", "<|other|>"} {
+		v.Tokens, v.TokenTypes = append(v.Tokens, token), append(v.TokenTypes, 4)
+	}
+	id := func(token string) int { return slices.Index(v.Tokens, token) }
+	size := len(v.Tokens) + 2 // rows behind the last token
+	calls := []string{"<tool_call>", "</tool_call>"}
+	for name, c := range tinyFamilies(t) {
+		for what, tc := range map[string]struct {
+			planted map[string]float64 // how far a token's row was trained; those that are not here are
+			inHead  bool
+			want    Untrained
+		}{
+			"none":               {},
+			"calls":              {planted: map[string]float64{"<tool_call>": 0.001, "</tool_call>": 0}, want: Untrained{Tokens: calls, Calls: true}},
+			"a turn":             {planted: map[string]float64{"<|im_start|>": 0}, want: Untrained{Tokens: []string{"<|im_start|>"}}},
+			"trained a little":   {planted: map[string]float64{"<|im_start|>": 0.3, "<tool_call>": 0.3}},
+			"one nobody writes":  {planted: map[string]float64{"<|other|>": 0}},
+			"calls, in the head": {planted: map[string]float64{"<tool_call>": 0, "</tool_call>": 0}, inHead: true, want: Untrained{Tokens: calls, Calls: true}},
+			"zero":               {planted: map[string]float64{"<|im_end|>": math.NaN()}, want: Untrained{Tokens: []string{"<|im_end|>"}}},
+		} {
+			file := tinyFile(t, c, size, v, func(i int, head bool) []float32 {
+				const width = 32
+				trained := 1.0
+				if i >= len(v.Tokens) || i == id("<|box_start|>") {
+					trained = 0
+				} else if far, ok := tc.planted[v.Tokens[i]]; ok && head == tc.inHead {
+					trained = far
+				}
+				if trained != trained {
+					return make([]float32, width)
+				}
+				return row(i, width, trained)
+			})
+			want := tc.want
+			if tc.inHead && file.Config.TiedHead { // there is none
+				want = Untrained{}
+			}
+			text, err := ReadText(config.Model{}, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := text.Renderer("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := FindUntrained(file, text.Tokenizer, r)
+			if len(want.Tokens) > 0 && what != "zero" {
+				want.Like = []string{"<|box_start|>", "id 102", "id 103"}
+				if slices.Contains(want.Tokens, "<|other|>") {
+					t.Fatal("it is compared with")
+				}
+			}
+			want.Calls = want.Calls || len(want.Tokens) == 0
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, %s: %+v, want %+v; %v", name, what, got, want, err)
+			}
+			if says := got.Found(); (says == "") != (len(want.Tokens) == 0) || !strings.Contains(says, strings.Join(want.Tokens, ", ")) {
+				t.Errorf("%s, %s: %q", name, what, says)
+			}
+			if helps := strings.Contains(got.Help(), "model.tool_format"); helps != got.Calls {
+				t.Errorf("%s, %s: %q", name, what, got.Help())
+			}
+			if err := file.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// tinyFile is a model's folder with an embedding and, where it has one, a head.
+func tinyFile(t *testing.T, c map[string]any, size int, v modelfile.Vocabulary, row func(id int, head bool) []float32) *modelfile.Model {
+	t.Helper()
+	dir := t.TempDir()
+	c["vocab_size"] = size
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "config.json"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix := func(name string, head bool) modelfile.NewTensor {
+		return modelfile.NewTensor{Name: name, DType: "F32", Dims: []int{size, 32}, Read: func() (flat []float32, err error) {
+			for id := range size {
+				flat = append(flat, row(id, head)...)
+			}
+			return flat, nil
+		}}
+	}
+	tensors := []modelfile.NewTensor{matrix("model.embed_tokens.weight", false), matrix("lm_head.weight", true)}
+	if err := modelfile.WriteSafetensors(filepath.Join(dir, "model.safetensors"), tensors, nil); err != nil {
+		t.Fatal(err)
+	}
+	m, err := modelfile.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Vocabulary = v
+	return m
+}
