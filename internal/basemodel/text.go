@@ -201,6 +201,9 @@ func (t *Text) Renderer(system string) (render.Renderer, error) {
 		}
 		return p.Renderer(t.vocabulary(), t.Name)
 	}
+	if r, err := t.inForm(system); r != nil || err != nil {
+		return r, err
+	}
 	if t.Own && !render.KnowsTools(t.Template) {
 		if err := t.noTemplateKeys(true); err != nil {
 			return nil, err
@@ -208,6 +211,27 @@ func (t *Text) Renderer(system string) (render.Renderer, error) {
 		return render.NewChatML(t.Tokenizer, render.Options{System: cmp.Or(system, render.OwnSystem(t.Template))})
 	}
 	p := render.Prompting{System: system, Template: t.Template, Variables: t.Variables, ToolFormat: t.format}
+	return p.Renderer(t.vocabulary(), t.Name)
+}
+
+// inForm is the renderer where the configuration names a form of calls that the model's own template does not write, and hone
+// has one for; nil elsewhere.
+func (t *Text) inForm(system string) (render.Renderer, error) {
+	if !t.Own || t.Template == "" || t.format == "" {
+		return nil, nil
+	}
+	f, err := toolcall.Named(t.format)
+	if err != nil || render.Writes(t.Template, f) {
+		return nil, err
+	}
+	if f.Name() == toolcall.Hermes().Name() && !render.KnowsTools(t.Template) { // which hone's ChatML writes
+		return nil, nil
+	}
+	source, ok := render.Rewritten(t.Template, f)
+	if !ok {
+		return nil, nil
+	}
+	p := render.Prompting{System: system, Template: source, Variables: t.Variables, ToolFormat: f.Name()}
 	return p.Renderer(t.vocabulary(), t.Name)
 }
 

@@ -46,6 +46,9 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 		"has none":             {},
 		"named in the config":  {own: withoutTools, c: config.Model{ChatTemplate: file}, vendor: true, format: "hermes"},
 		"format named too":     {own: withTools, c: config.Model{ToolFormat: "qwen3_coder"}, vendor: true, format: "qwen3_coder"},
+		"a form of hone's":     {own: withTools, c: config.Model{ToolFormat: "llama3_json"}, vendor: true, format: "llama3_json"},
+		"hone's, no tools":     {own: withoutTools, c: config.Model{ToolFormat: "llama3"}, vendor: true, format: "llama3_json"},
+		"hermes without tools": {own: withoutTools, c: config.Model{ToolFormat: "hermes"}},
 		"format unknown":       {own: withTools, c: config.Model{ToolFormat: "morse"}, wrong: `unknown tool-call format "morse"`},
 		"format without use":   {own: withoutTools, c: config.Model{ToolFormat: "mistral"}, wrong: "its chat template knows none"},
 		"variable":             {own: "{{ x }}" + withTools, c: config.Model{TemplateVariables: config.Variables{"x": 1}}, vendor: true, format: "hermes"},
@@ -166,5 +169,44 @@ func TestSequencesAreOneRowInChatML(t *testing.T) {
 	}
 	if span := rows[0].Spans[1]; w.Tokenizer.Decode(rows[0].IDs[span.Start:span.End]) != "a<|im_end|>" || span.End != len(rows[0].IDs) {
 		t.Errorf("%+v", rows[0])
+	}
+}
+
+// Where the configuration names a form that the model's template does not write, the model's turns are kept and its tools and
+// calls are in that form; a template that writes it already is left as it is, and so is one that the configuration names.
+func TestFormOfHonesOwn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.jinja")
+	if err := os.WriteFile(file, []byte(withTools), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	prompt := func(c config.Model) string {
+		text, err := ReadText(c, &modelfile.Model{Path: "m.gguf", Vocabulary: letters(withTools)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := text.Renderer("S")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := r.Prompt([]chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: `{"x": 1}`}}},
+			{Role: chat.ToolRole, ToolCallID: "c", Content: "r"}}, []chat.Tool{{Name: "f", InputSchema: []byte(`{}`)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text.Tokenizer.Decode(ids)
+	}
+	own := prompt(config.Model{})
+	if !strings.Contains(own, "<tool_call>") || prompt(config.Model{ToolFormat: "hermes"}) != own {
+		t.Errorf("the model's own form: %q", own)
+	}
+	if got := prompt(config.Model{ToolFormat: "llama3_json", ChatTemplate: file}); got != own {
+		t.Errorf("the template that is named: %q", got)
+	}
+	const want = "<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n{\"name\": \"f\", \"parameters\": {\"x\": 1}}<|im_end|>\n" +
+		"<|im_start|>user\nResult:\nr<|im_end|>\n<|im_start|>assistant\n"
+	got := prompt(config.Model{ToolFormat: "llama3_json"})
+	system, rest, _ := strings.Cut(got, want)
+	if rest != "" || !strings.HasPrefix(system, "<|im_start|>system\nS\n\n# Tools") || !strings.Contains(system, `{"name": "f"`) || strings.Contains(got, "tool_call") {
+		t.Errorf("%q", got)
 	}
 }

@@ -1,0 +1,75 @@
+package render
+
+import (
+	_ "embed" // the template's text
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/text/template"
+	"hone/internal/text/toolcall"
+)
+
+// A model's template may write calls with tokens that the model never learnt, or write none. Rewritten puts another form of
+// them into the conversation's own texts before the template sees it: tools become part of the system message, calls of the
+// assistant's, and results a user's message. The turns stay the template's.
+
+//go:embed rewritten.jinja
+var rewrittenTemplate string
+
+// What stands before the tools, behind them, and before a result.
+const (
+	beforeRewritten = "\n\n# Tools\n\nYou may call these functions, which are listed with JSON Schemas of their parameters:"
+	afterRewritten  = "\n\nTo call one, answer with this and nothing else, the parameters filled in:\n"
+	result          = "Result:\n"
+)
+
+// Rewritten is a template with another form of calls; ok is false for forms that hone writes no template for: it does for calls
+// that are JSON, bare or between Hermes' tags.
+func Rewritten(source string, f toolcall.Format) (rewritten string, ok bool) {
+	frame, ok := f.Frame()
+	if !ok || f.Name() != "llama3_json" && f.Name() != toolcall.Hermes().Name() {
+		return "", false
+	}
+	example := frame.Open + "NAME" + frame.Middle + `{"PARAMETER": VALUE}` + frame.Close
+	open, middle := strings.TrimSuffix(frame.Open, `"`), strings.TrimPrefix(frame.Middle, `"`) // the name is written with its quotes
+	text := strings.NewReplacer(
+		"@SYSTEM@", jinjaString(OwnSystem(source)),
+		"@BEFORE_TOOLS@", jinjaString(beforeRewritten), "@TOOLS_ALONE@", jinjaString(strings.TrimLeft(beforeRewritten, "\n")),
+		"@AFTER_TOOLS@", jinjaString(afterRewritten+example), "@RESULT@", jinjaString(result),
+		"@BETWEEN@", jinjaString(frame.Between), "@OPEN@", jinjaString(open), "@MIDDLE@", jinjaString(middle),
+		"@CLOSE@", jinjaString(frame.Close),
+	).Replace(rewrittenTemplate)
+	return text + source, true
+}
+
+// Writes reports whether a template writes calls in a form: whether the form reads a call of it and leaves no more than stands
+// around words. Where calls end in their own way, or the template wants another conversation, its text tells.
+func Writes(source string, f toolcall.Format) bool {
+	compiled, err := template.Compile("", source)
+	if err != nil {
+		return false
+	}
+	v := &Vendor{template: compiled, options: VendorOptions{Now: defaultNow(), Template: source}, danger: &danger{}, format: f}
+	v.learnArguments()
+	written := func(m chat.Message) string {
+		c, err := v.conversation(probeTurn(m), probeTools())
+		if err != nil {
+			return ""
+		}
+		before, _, err := c.text(c.shift+1, true)
+		whole, _, wholeErr := c.text(c.shift+2, false)
+		if err != nil || wholeErr != nil {
+			return ""
+		}
+		return strings.TrimPrefix(whole, before)
+	}
+	call := written(probeCall(""))
+	read := f.Parse(call, toolcall.Options{Tools: probeTools()})
+	around := strings.Replace(written(chat.Message{Role: chat.Assistant, Content: probeContent}), probeContent, "", 1)
+	isRead := len(read.Calls) == 1 && read.Calls[0].Name == probeTool && strings.Contains(read.Calls[0].Arguments, probeArgument)
+	if isRead && strings.Join(strings.Fields(read.Content), "") == strings.Join(strings.Fields(around), "") {
+		return true
+	}
+	told, ok := toolcall.Detect(source)
+	return (isRead || call == "") && ok && told.Name() == f.Name()
+}
