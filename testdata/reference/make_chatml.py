@@ -63,13 +63,21 @@ CONVERSATIONS = [
 ]
 
 
+def decoded(messages):
+    """Arguments as objects, which is how a vendor's template is given them."""
+    messages = json.loads(json.dumps(messages))
+    for call in (call for m in messages for call in m.get("tool_calls", [])):
+        call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+    return messages
+
+
 def main():
     tok, rows = tokenizer(), []
-    for name in ["json", "compact"]:
+    for name in ["json", "compact", "bare"]:
         t = template(name + ".jinja")
         for messages in CONVERSATIONS:
             for tools in [None, [HASH, NOW]]:
-                text = t.render(messages=messages, tools=tools, add_generation_prompt=True)
+                text = t.render(messages=decoded(messages) if name == "bare" else messages, tools=tools, add_generation_prompt=True)
                 row = {"format": name, "messages": messages, "tools": tools, "text": text}
                 if "<|" not in json.dumps(messages):
                     row["ids"] = tok.encode(text, add_special_tokens=False).ids

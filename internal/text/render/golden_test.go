@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/text/toolcall"
 )
 
 var update = flag.Bool("update", false, "write the templates that make_chatml.py renders; run it afterwards")
@@ -31,8 +32,11 @@ func TestPromptEqualsTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[ToolFormat]int{}
-	for _, format := range []ToolFormat{ToolsJSON, ToolsCompact} {
-		c := newChatML(t, Options{ToolFormat: format, System: "You're \"hone\" \\ 世界\nand help."})
+	tok, err := vocabulary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, c := range goldenRenderers(t) {
 		name := filepath.Join(dir, string(format)+".jinja")
 		if *update {
 			if err := os.WriteFile(name, []byte(c.Template()), 0o644); err != nil {
@@ -52,7 +56,7 @@ func TestPromptEqualsTemplate(t *testing.T) {
 			if err != nil {
 				t.Errorf("conversation %d: %v", i, err)
 			}
-			if text := c.tok.Decode(got); text != g.Text {
+			if text := tok.Decode(got); text != g.Text {
 				t.Errorf("conversation %d\n got  %q\n want %q", i, text, g.Text)
 			}
 			if g.IDs != nil && !slices.Equal(got, g.IDs) {
@@ -60,7 +64,31 @@ func TestPromptEqualsTemplate(t *testing.T) {
 			}
 		}
 	}
-	if !*update && (seen[ToolsJSON] < 10 || seen[ToolsCompact] < 5) {
+	if !*update && (seen[ToolsJSON] < 10 || seen[ToolsCompact] < 5 || seen["bare"] < 10) {
 		t.Errorf("the golden file holds too little: %v", seen)
 	}
+}
+
+// goldenRenderers are ChatML in both forms, and, as "bare", its template with calls of another form.
+func goldenRenderers(t *testing.T) map[ToolFormat]Renderer {
+	t.Helper()
+	renderers := map[ToolFormat]Renderer{}
+	var source string
+	for _, format := range []ToolFormat{ToolsCompact, ToolsJSON} {
+		c := newChatML(t, Options{ToolFormat: format, System: "You're \"hone\" \\ 世界\nand help."})
+		renderers[format], source = c, c.Template()
+	}
+	f, err := toolcall.Named("llama3_json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := Rewritten(source, f)
+	tok, err := vocabulary()
+	if err == nil {
+		renderers["bare"], err = NewVendor(tok, VendorOptions{Template: text, Format: f})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return renderers
 }
