@@ -59,7 +59,7 @@ type Model struct {
 	Context int    `yaml:"context" min:"0" doc:"longest sequence in tokens, at least 64; 0 takes 2048, or 16384 on a GPU, and at most three quarters of the model's positions"`
 
 	ChatTemplate string `yaml:"chat_template" doc:"file with the chat template, in place of the model's own"`
-	ToolFormat   string `yaml:"tool_format" doc:"how the model writes tool calls, by the name hone inspect parse --help lists; empty tells it from the chat template"`
+	ToolFormat   string `yaml:"tool_format" doc:"how the model writes tool calls, by the name hone inspect parse --help lists; empty tells it from the chat template, over which hone writes llama3_json and hermes itself"`
 
 	TemplateVariables Variables `yaml:"template_variables" doc:"variables of the chat template, as {enable_thinking: false}, wherever a conversation is rendered"`
 }
