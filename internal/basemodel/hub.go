@@ -56,7 +56,8 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	return at, repo.String(), nil
 }
 
-// here is where a base model is on this machine, installed or by its path; ok is false where it would have to be downloaded.
+// here is where a base model is on this machine, installed or by its path; ok is false where it would have to be
+// downloaded.
 func here(h *host.Host, base string) (at string, ok bool) {
 	if _, err := os.Stat(base); err == nil {
 		return base, true
@@ -69,7 +70,8 @@ func here(h *host.Host, base string) (at string, ok bool) {
 	return "", false
 }
 
-// meant is an error where nothing is at a path that reads as the name of a model that can be installed, with or without what it was tuned to.
+// meant is an error where nothing is at a path that reads as the name of a model that can be installed, with or without
+// what it was tuned to.
 func meant(base string, missing error) error {
 	names := map[string]string{}
 	for _, model := range assets.Models() {

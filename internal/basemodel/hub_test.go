@@ -16,8 +16,8 @@ import (
 func TestInstalledNameThatWasMeant(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const small, coder = "SmolLM2-135M-Instruct", "Qwen2.5-Coder-1.5B-Instruct"
-	for name, near := range map[string]string{"SmolLM-135M": small, "smollm2-135m-instruct": small, "SmolLM2-135M-instuct": small, "Qwen2.5-coder-1.5b": coder,
-		"Qwen3-0.6B": "", "./nothing": ""} {
+	for name, near := range map[string]string{"SmolLM-135M": small, "smollm2-135m-instruct": small,
+		"SmolLM2-135M-instuct": small, "Qwen2.5-coder-1.5b": coder, "Qwen3-0.6B": "", "./nothing": ""} {
 		_, err := Path(&host.Host{}, name)
 		if (err != nil) != (near != "") || near != "" && !strings.Contains(err.Error(), "did you mean "+near+"?") {
 			t.Errorf("%q: %v", name, err)

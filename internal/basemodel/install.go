@@ -27,7 +27,8 @@ func Install(ctx context.Context, h *host.Host, names []string, python string) e
 	}
 	for _, asset := range wanted {
 		if !s.Installed(asset) {
-			plan := fmt.Sprintf("download %s %s (%d MB, %s) to %s", asset.Package, asset.Version, asset.Download()>>20, asset.License, s.Path(asset))
+			plan := fmt.Sprintf("download %s %s (%d MB, %s) to %s", asset.Package, asset.Version, asset.Download()>>20,
+				asset.License, s.Path(asset))
 			if h.DryRun {
 				h.Say("would %s", plan)
 				continue

@@ -214,8 +214,8 @@ func (t *Text) Renderer(system string) (render.Renderer, error) {
 	return p.Renderer(t.vocabulary(), t.Name)
 }
 
-// inForm is the renderer where the configuration names a form of calls that the model's own template does not write, and hone
-// has one for; nil elsewhere.
+// inForm is the renderer where the configuration names a form of calls that the model's own template does not write,
+// and hone has one for; nil elsewhere.
 func (t *Text) inForm(system string) (render.Renderer, error) {
 	if !t.Own || t.Template == "" || t.format == "" {
 		return nil, nil

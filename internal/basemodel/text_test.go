@@ -34,6 +34,7 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 	if err := os.WriteFile(file, []byte(withTools), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	bare := config.Model{ToolFormat: "llama3"}
 	for name, tc := range map[string]struct {
 		own    string
 		c      config.Model
@@ -46,8 +47,8 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 		"has none":             {},
 		"named in the config":  {own: withoutTools, c: config.Model{ChatTemplate: file}, vendor: true, format: "hermes"},
 		"format named too":     {own: withTools, c: config.Model{ToolFormat: "qwen3_coder"}, vendor: true, format: "qwen3_coder"},
-		"a form of hone's":     {own: withTools, c: config.Model{ToolFormat: "llama3_json"}, vendor: true, format: "llama3_json"},
-		"hone's, no tools":     {own: withoutTools, c: config.Model{ToolFormat: "llama3"}, vendor: true, format: "llama3_json"},
+		"a form of hone's":     {own: withTools, c: bare, vendor: true, format: "llama3_json"},
+		"hone's, no tools":     {own: withoutTools, c: bare, vendor: true, format: "llama3_json"},
 		"hermes without tools": {own: withoutTools, c: config.Model{ToolFormat: "hermes"}},
 		"format unknown":       {own: withTools, c: config.Model{ToolFormat: "morse"}, wrong: `unknown tool-call format "morse"`},
 		"format without use":   {own: withoutTools, c: config.Model{ToolFormat: "mistral"}, wrong: "its chat template knows none"},
@@ -172,8 +173,9 @@ func TestSequencesAreOneRowInChatML(t *testing.T) {
 	}
 }
 
-// Where the configuration names a form that the model's template does not write, the model's turns are kept and its tools and
-// calls are in that form; a template that writes it already is left as it is, and so is one that the configuration names.
+// Where the configuration names a form that the model's template does not write, the model's turns are kept and its
+// tools and calls are in that form; a template that writes it already is left as it is, and so is one that the
+// configuration names.
 func TestFormOfHonesOwn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.jinja")
 	if err := os.WriteFile(file, []byte(withTools), 0o600); err != nil {
@@ -188,7 +190,8 @@ func TestFormOfHonesOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, err := r.Prompt([]chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: `{"x": 1}`}}},
+		calls := []chat.ToolCall{{ID: "c", Name: "f", Arguments: `{"x": 1}`}}
+		ids, err := r.Prompt([]chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, ToolCalls: calls},
 			{Role: chat.ToolRole, ToolCallID: "c", Content: "r"}}, []chat.Tool{{Name: "f", InputSchema: []byte(`{}`)}})
 		if err != nil {
 			t.Fatal(err)
@@ -202,11 +205,13 @@ func TestFormOfHonesOwn(t *testing.T) {
 	if got := prompt(config.Model{ToolFormat: "llama3_json", ChatTemplate: file}); got != own {
 		t.Errorf("the template that is named: %q", got)
 	}
-	const want = "<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n{\"name\": \"f\", \"parameters\": {\"x\": 1}}<|im_end|>\n" +
+	const want = "<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n" +
+		`{"name": "f", "parameters": {"x": 1}}` + "<|im_end|>\n" +
 		"<|im_start|>user\nResult:\nr<|im_end|>\n<|im_start|>assistant\n"
 	got := prompt(config.Model{ToolFormat: "llama3_json"})
 	system, rest, _ := strings.Cut(got, want)
-	if rest != "" || !strings.HasPrefix(system, "<|im_start|>system\nS\n\n# Tools") || !strings.Contains(system, `{"name": "f"`) || strings.Contains(got, "tool_call") {
+	told := strings.HasPrefix(system, "<|im_start|>system\nS\n\n# Tools") && strings.Contains(system, `{"name": "f"`)
+	if rest != "" || !told || strings.Contains(got, "tool_call") {
 		t.Errorf("%q", got)
 	}
 }

@@ -14,24 +14,24 @@ import (
 	"hone/internal/text/tokenizer"
 )
 
-// Untrained are tokens that a model is prompted with, or is to write, and that its weights do not tell from others: their row
-// of the embedding, or of the head, is that of tokens which nothing was ever trained on. An adapter of linear maps cannot
-// learn to read or write them.
+// Untrained are tokens that a model is prompted with, or is to write, and that its weights do not tell from others:
+// their row of the embedding, or of the head, is that of tokens which nothing was ever trained on. An adapter of linear
+// maps cannot learn to read or write them.
 type Untrained struct {
 	Tokens []string // in the order in which a conversation has them
 	Like   []string // tokens with the same row, by their texts or their ids
 	Calls  bool     // all stand in calls alone, so that another form of calls does without them
 }
 
-// sameRow is how far rows may lie apart, as a part of their length, and be one row that was rounded twice. Trained rows that
-// began as one lie 0.3 apart and more (Qwen2.5-Coder's <|im_start|> and its unused ids).
+// sameRow is how far rows may lie apart, as a part of their length, and be one row that was rounded twice. Trained rows
+// that began as one lie 0.3 apart and more (Qwen2.5-Coder's <|im_start|> and its unused ids).
 const sameRow = 0.05
 
 // maxCompared bounds the rows that a token's is compared with: a vocabulary may hold thousands that are unused.
 const maxCompared = 512
 
-// FindUntrained compares the rows of the added tokens that a renderer writes with those of other added tokens, and of ids that
-// no token has.
+// FindUntrained compares the rows of the added tokens that a renderer writes with those of other added tokens, and of
+// ids that no token has.
 func FindUntrained(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Renderer) (Untrained, error) {
 	var u Untrained
 	written, inCalls := writtenTokens(tok, r)
@@ -80,11 +80,15 @@ func FindUntrained(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Ren
 	return u, nil
 }
 
-// writtenTokens are the added tokens of a conversation with a call and its result, and which of them are not in one without.
+// writtenTokens are the added tokens of a conversation with a call and its result, and which of them are not in one
+// without.
 func writtenTokens(tok *tokenizer.Tokenizer, r render.Renderer) (ids []int, inCalls map[int]bool) {
-	tools := []chat.Tool{{Name: "f", Description: "f", InputSchema: []byte(`{"type": "object", "properties": {"x": {"type": "string"}}}`)}}
-	words := []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}}
-	calls := []chat.Message{words[0], {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "f", Arguments: `{"x": "d"}`}}},
+	schema := []byte(`{"type": "object", "properties": {"x": {"type": "string"}}}`)
+	tools := []chat.Tool{{Name: "f", Description: "f", InputSchema: schema}}
+	call := []chat.ToolCall{{ID: "call_0", Name: "f", Arguments: `{"x": "d"}`}}
+	words := []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "b"},
+		{Role: chat.User, Content: "c"}}
+	calls := []chat.Message{words[0], {Role: chat.Assistant, ToolCalls: call},
 		{Role: chat.ToolRole, ToolCallID: "call_0", Name: "f", Content: "e"}, words[1], words[2]}
 	added := func(messages []chat.Message, tools []chat.Tool) (out []int) {
 		prompt, err := r.Prompt(messages, tools)
@@ -162,7 +166,8 @@ func (u Untrained) Found() string {
 			like += fmt.Sprintf(" and %d more", n-1)
 		}
 	}
-	return fmt.Sprintf("the base model never learnt %s, with which it is prompted: the rows of its embedding or head are %s", strings.Join(u.Tokens, ", "), like)
+	return fmt.Sprintf("the base model never learnt %s, with which it is prompted: the rows of its embedding or head are %s",
+		strings.Join(u.Tokens, ", "), like)
 }
 
 // Help says what to do about it.
@@ -173,7 +178,8 @@ func (u Untrained) Help() string {
 	return "take the model's instruct version, or name a template with model.chat_template that writes other tokens"
 }
 
-// sayUntrained tells of them, once a model's prompting is known. What cannot be read is said when the weights are loaded.
+// sayUntrained tells of them, once a model's prompting is known. What cannot be read is said when the weights are
+// loaded.
 func (m *Model) sayUntrained() {
 	u, err := FindUntrained(m.File, m.Text.Tokenizer, m.Renderer)
 	if err == nil && len(u.Tokens) > 0 {
@@ -181,8 +187,8 @@ func (m *Model) sayUntrained() {
 	}
 }
 
-// UntrainedOf is FindUntrained of the configuration's base model; ok is false where it is not on this machine, or cannot be
-// read, which others say.
+// UntrainedOf is FindUntrained of the configuration's base model; ok is false where it is not on this machine, or
+// cannot be read, which others say.
 func UntrainedOf(h *host.Host, c config.Config) (u Untrained, ok bool) {
 	at, ok := here(h, c.Model.Base)
 	if !ok {

@@ -54,8 +54,9 @@ func row(id, width int, trained float64) []float32 {
 	return out
 }
 
-// Tokens of prompts and calls whose rows were planted as those of ids that nothing was trained on are found in each family, in
-// the embedding and in a head of its own. Rows that were trained a little are not, and no other token counts.
+// Tokens of prompts and calls whose rows were planted as those of ids that nothing was trained on are found in each
+// family, in the embedding and in a head of its own. Rows that were trained a little are not, and no other token
+// counts.
 func TestUntrainedTokensAreFound(t *testing.T) {
 	v := letters(withTools)
 	for _, token := range []string{"<tool_call>", "</tool_call>", "<|box_start|>", "<|other|>"} {
@@ -63,20 +64,21 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 	}
 	id := func(token string) int { return slices.Index(v.Tokens, token) }
 	size := len(v.Tokens) + 2 // rows behind the last token
-	calls := []string{"<tool_call>", "</tool_call>"}
+	calls := Untrained{Tokens: []string{"<tool_call>", "</tool_call>"}, Calls: true}
+	type rows map[string]float64
 	for name, c := range tinyFamilies(t) {
 		for what, tc := range map[string]struct {
-			planted map[string]float64 // how far a token's row was trained; those that are not here are
+			planted rows // how far a token's row was trained; those that are not here are
 			inHead  bool
 			want    Untrained
 		}{
 			"none":               {},
-			"calls":              {planted: map[string]float64{"<tool_call>": 0.001, "</tool_call>": 0}, want: Untrained{Tokens: calls, Calls: true}},
-			"a turn":             {planted: map[string]float64{"<|im_start|>": 0}, want: Untrained{Tokens: []string{"<|im_start|>"}}},
-			"trained a little":   {planted: map[string]float64{"<|im_start|>": 0.3, "<tool_call>": 0.3}},
-			"one nobody writes":  {planted: map[string]float64{"<|other|>": 0}},
-			"calls, in the head": {planted: map[string]float64{"<tool_call>": 0, "</tool_call>": 0}, inHead: true, want: Untrained{Tokens: calls, Calls: true}},
-			"zero":               {planted: map[string]float64{"<|im_end|>": math.NaN()}, want: Untrained{Tokens: []string{"<|im_end|>"}}},
+			"calls":              {planted: rows{"<tool_call>": 0.001, "</tool_call>": 0}, want: calls},
+			"a turn":             {planted: rows{"<|im_start|>": 0}, want: Untrained{Tokens: []string{"<|im_start|>"}}},
+			"trained a little":   {planted: rows{"<|im_start|>": 0.3, "<tool_call>": 0.3}},
+			"one nobody writes":  {planted: rows{"<|other|>": 0}},
+			"calls, in the head": {planted: rows{"<tool_call>": 0, "</tool_call>": 0}, inHead: true, want: calls},
+			"zero":               {planted: rows{"<|im_end|>": math.NaN()}, want: Untrained{Tokens: []string{"<|im_end|>"}}},
 		} {
 			file := tinyFile(t, c, size, v, func(i int, head bool) []float32 {
 				const width = 32
@@ -111,15 +113,17 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, %s: %+v, want %+v; %v", name, what, got, want, err)
 			}
-			if says := got.Found(); (says == "") != (len(want.Tokens) == 0) || !strings.Contains(says, strings.Join(want.Tokens, ", ")) {
-				t.Errorf("%s, %s: %q", name, what, says)
+			found, none := got.Found(), len(want.Tokens) == 0
+			if (found == "") != none || !strings.Contains(found, strings.Join(want.Tokens, ", ")) {
+				t.Errorf("%s, %s: %q", name, what, found)
 			}
 			if helps := strings.Contains(got.Help(), "model.tool_format"); helps != got.Calls {
 				t.Errorf("%s, %s: %q", name, what, got.Help())
 			}
 			var told bytes.Buffer
 			(&Model{File: file, Text: text, Renderer: r, host: &host.Host{Talk: screen.New(&told)}}).sayUntrained()
-			if says := told.String(); (says == "") != (len(want.Tokens) == 0) || !strings.Contains(says, got.Found()) || says != "" && !strings.Contains(says, got.Help()) {
+			says := told.String()
+			if (says == "") != none || !strings.Contains(says, found) || !none && !strings.Contains(says, got.Help()) {
 				t.Errorf("%s, %s, when it is opened: %q", name, what, says)
 			}
 			if err := file.Close(); err != nil {
@@ -130,7 +134,8 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 }
 
 // tinyFile is a model's folder with an embedding and, where it has one, a head.
-func tinyFile(t *testing.T, c map[string]any, size int, v modelfile.Vocabulary, row func(id int, head bool) []float32) *modelfile.Model {
+func tinyFile(t *testing.T, c map[string]any, size int, v modelfile.Vocabulary,
+	row func(id int, head bool) []float32) *modelfile.Model {
 	t.Helper()
 	dir := t.TempDir()
 	c["vocab_size"] = size
@@ -142,12 +147,13 @@ func tinyFile(t *testing.T, c map[string]any, size int, v modelfile.Vocabulary, 
 		t.Fatal(err)
 	}
 	matrix := func(name string, head bool) modelfile.NewTensor {
-		return modelfile.NewTensor{Name: name, DType: "F32", Dims: []int{size, 32}, Read: func() (flat []float32, err error) {
+		read := func() (flat []float32, err error) {
 			for id := range size {
 				flat = append(flat, row(id, head)...)
 			}
 			return flat, nil
-		}}
+		}
+		return modelfile.NewTensor{Name: name, DType: "F32", Dims: []int{size, 32}, Read: read}
 	}
 	tensors := []modelfile.NewTensor{matrix("model.embed_tokens.weight", false), matrix("lm_head.weight", true)}
 	if err := modelfile.WriteSafetensors(filepath.Join(dir, "model.safetensors"), tensors, nil); err != nil {

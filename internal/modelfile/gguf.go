@@ -103,9 +103,10 @@ func cutOff(header *gguf.File, size uint64) string {
 // ggufNames are Hugging Face's names of the parts of a layer by GGUF's.
 func ggufNames(c Config) map[string]string {
 	names := map[string]string{
-		"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
-		"attn_output": "self_attn.o_proj", "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
-		"ffn_norm": "post_attention_layernorm", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+		"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+		"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+		"attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
+		"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 	}
 	if c.PostNorms {
 		names["ffn_norm"] = "pre_feedforward_layernorm"
@@ -121,8 +122,8 @@ func ggufNames(c Config) map[string]string {
 // configuration was made of are left out.
 func (f *ggufFile) nameTensors(c Config) {
 	parts := ggufNames(c)
-	whole := map[string]string{"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
-		"output.weight": "lm_head.weight"}
+	whole := map[string]string{"token_embd.weight": "model.embed_tokens.weight", "output.weight": "lm_head.weight",
+		"output_norm.weight": "model.norm.weight"}
 	f.theirs = map[string]string{}
 	for name := range f.infos {
 		rest, isLayer := strings.CutPrefix(name, "blk.")
@@ -138,7 +139,7 @@ func (f *ggufFile) nameTensors(c Config) {
 			f.theirs[ours] = name
 		}
 	}
-	if head := f.theirs["lm_head.weight"]; head != "" && c.TiedHead { // the embedding in more bits, as embeddings alone need fewer
+	if head := f.theirs["lm_head.weight"]; head != "" && c.TiedHead { // the embedding, which alone may have fewer bits
 		f.theirs["model.embed_tokens.weight"] = head
 		delete(f.theirs, "lm_head.weight")
 	}
@@ -240,7 +241,8 @@ func (f *ggufFile) rowsOf(theirs string, ids []int) ([][]float32, error) {
 // bf16 is for what nothing is done to.
 func (f *ggufFile) bf16(c Config, name string) ([]uint16, []int, bool) {
 	raw, kind, dims, err := f.raw(f.theirs[name])
-	if err != nil || kind != gguf.TensorTypeBF16 || f.permutedHeads(c, name) > 0 || f.offset && strings.HasSuffix(name, "norm.weight") {
+	changed := f.permutedHeads(c, name) > 0 || f.offset && strings.HasSuffix(name, "norm.weight")
+	if err != nil || kind != gguf.TensorTypeBF16 || changed {
 		return nil, nil, false
 	}
 	bits, ok := halves(raw)
@@ -279,8 +281,8 @@ func unpermute(flat []float32, dims []int, numHeads, headDim int) ([]float32, er
 	return out, nil
 }
 
-// sameRows reports whether two matrices are one, each rounded its own way: whether rows spread over them point the same way.
-// Even blocks of two bits keep a cosine of 0.95; an embedding and a head of its own have one near 0.
+// sameRows reports whether two matrices are one, each rounded its own way: whether rows spread over them point the same
+// way. Even blocks of two bits keep a cosine of 0.95; an embedding and a head of its own have one near 0.
 func (f *ggufFile) sameRows(a, b string) bool {
 	_, _, dims, err := f.raw(a)
 	_, _, others, otherErr := f.raw(b)

@@ -98,9 +98,9 @@ func ggufFamilies() map[string]struct {
 	}
 	return map[string]family{
 		"llama":   {"llama", "LlamaForCausalLM", ggufLlama},
-		"smollm3": {"smollm3", "SmolLM3ForCausalLM", func(_ *ggufSettings, c map[string]any) { c["no_rope_layer_interval"] = 4 }},
+		"smollm3": {"smollm3", "SmolLM3ForCausalLM", none}, // each fourth layer is without positions, as by default
 		"qwen2":   {"qwen2", "Qwen2ForCausalLM", none},
-		"qwen3":   {"qwen3", "Qwen3ForCausalLM", func(s *ggufSettings, c map[string]any) { c["attention_bias"] = s.file.holds("blk.0.attn_q.bias") }},
+		"qwen3":   {"qwen3", "Qwen3ForCausalLM", ggufQwen3},
 		"phi3":    {"phi3", "Phi3ForCausalLM", ggufPhi3},
 		"gemma2":  {"gemma2", "Gemma2ForCausalLM", ggufGemma2},
 		"gemma3":  {"gemma3_text", "Gemma3ForCausalLM", ggufGemma3},
@@ -131,9 +131,10 @@ func (f *ggufFile) readConfig(numTokens int) (map[string]any, error) {
 		"model_type": family.kind, "architectures": []string{family.class},
 		"num_hidden_layers": int(s.need("block_count")), "hidden_size": int(s.need("embedding_length")),
 		"intermediate_size": int(s.need("feed_forward_length")), "num_attention_heads": int(heads),
-		"num_key_value_heads": int(s.or("attention.head_count_kv", heads)), "max_position_embeddings": int(s.need("context_length")),
-		"rms_norm_eps": s.need("attention.layer_norm_rms_epsilon"), "rope_theta": s.or("rope.freq_base", 1e4), // llama.cpp's default
-		"vocab_size":          s.vocabSize(numTokens),
+		"num_key_value_heads":     int(s.or("attention.head_count_kv", heads)),
+		"max_position_embeddings": int(s.need("context_length")), "vocab_size": s.vocabSize(numTokens),
+		"rms_norm_eps":        s.need("attention.layer_norm_rms_epsilon"),
+		"rope_theta":          s.or("rope.freq_base", 1e4), // llama.cpp's default
 		"tie_word_embeddings": !f.holds("output.weight") || f.sameRows("output.weight", "token_embd.weight"),
 	}
 	if err := s.headDim(c); err != nil {
@@ -143,8 +144,8 @@ func (f *ggufFile) readConfig(numTokens int) (map[string]any, error) {
 		return nil, err
 	}
 	family.add(s, c)
-	for key, id := range map[string]string{"bos_token_id": "tokenizer.ggml.bos_token_id", "eos_token_id": "tokenizer.ggml.eos_token_id"} {
-		if kv, ok := f.header.GetKeyValue(id); ok {
+	for _, key := range []string{"bos_token_id", "eos_token_id"} {
+		if kv, ok := f.header.GetKeyValue("tokenizer.ggml." + key); ok {
 			c[key] = kv.Int64()
 		}
 	}
@@ -245,8 +246,8 @@ func (s *ggufSettings) scaling(c map[string]any) error {
 	return nil
 }
 
-// llama3 finds the numbers that Llama 3's factors, one for each pair of elements, were made from: of all models there are,
-// they stretch an original context of 8192 tokens, and differ in by how much.
+// llama3 finds the numbers that Llama 3's factors, one for each pair of elements, were made from: of all models there
+// are, they stretch an original context of 8192 tokens, and differ in by how much.
 func (s *ggufSettings) llama3(c map[string]any) error {
 	factors, _, err := s.file.numbers("rope_freqs.weight")
 	if err != nil {
@@ -262,20 +263,25 @@ func (s *ggufSettings) llama3(c map[string]any) error {
 	if most == 1 && slices.Min(factors) == 1 {
 		return nil
 	}
-	scaled := Rope{Theta: plain.Theta, Kind: "llama3", Factor: float64(most), LowFactor: 1, HighFactor: 4, OriginalContext: 8192}
+	scaled := Rope{Theta: plain.Theta, Kind: "llama3", Factor: float64(most),
+		LowFactor: 1, HighFactor: 4, OriginalContext: 8192}
 	base := plain.Frequencies(headDim)
 	for i, f := range scaled.Frequencies(headDim) {
 		if want := base[i] / factors[i]; !(math.Abs(float64(f-want)) <= 1e-5*float64(want)) {
 			return bad
 		}
 	}
-	c["rope_scaling"] = map[string]any{"rope_type": "llama3", "factor": float64(most), "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-		"original_max_position_embeddings": 8192}
+	c["rope_scaling"] = map[string]any{"rope_type": "llama3", "factor": scaled.Factor, "low_freq_factor": scaled.LowFactor,
+		"high_freq_factor": scaled.HighFactor, "original_max_position_embeddings": scaled.OriginalContext}
 	return nil
 }
 
 func ggufLlama(s *ggufSettings, c map[string]any) {
 	c["attention_bias"], c["mlp_bias"] = s.file.holds("blk.0.attn_q.bias"), s.file.holds("blk.0.ffn_gate.bias")
+}
+
+func ggufQwen3(s *ggufSettings, c map[string]any) {
+	c["attention_bias"] = s.file.holds("blk.0.attn_q.bias")
 }
 
 func ggufPhi3(s *ggufSettings, c map[string]any) {
@@ -295,7 +301,8 @@ func gemmaScale(c map[string]any, largest int) {
 func ggufGemma2(s *ggufSettings, c map[string]any) {
 	gemmaScale(c, 46)
 	c["sliding_window"] = int(s.or("attention.sliding_window", 4096))
-	c["attn_logit_softcapping"], c["final_logit_softcapping"] = s.or("attn_logit_softcapping", 50), s.or("final_logit_softcapping", 30)
+	c["attn_logit_softcapping"] = s.or("attn_logit_softcapping", 50)
+	c["final_logit_softcapping"] = s.or("final_logit_softcapping", 30)
 }
 
 func ggufGemma3(s *ggufSettings, c map[string]any) {

@@ -104,7 +104,8 @@ func TestTokenizerIsWrittenOrNot(t *testing.T) {
 // What is written as tokenizer.json cuts and normalises text as the GGUF file's vocabulary does.
 func TestWrittenTokenizerIsTheFiles(t *testing.T) {
 	v := Vocabulary{Model: "gpt2", Merges: []string{"Ġ Ġ", "1 2", "Ġ a", "a b", "' s", "Ã ©"}, EOS: 1, BOS: -1}
-	v.Tokens, v.TokenTypes = []string{"<|im_start|>", "<|im_end|>", "ĠĠ", "12", "Ġa", "ab", "'s", "Ã©", "Ċ", "Ġ", "Ã", "©", "Ì", "ģ"}, []int32{3, 3}
+	v.Tokens, v.TokenTypes = []string{"<|im_start|>", "<|im_end|>", "ĠĠ", "12", "Ġa", "ab", "'s", "Ã©", "Ċ", "Ġ", "Ã", "©", "Ì", "ģ"},
+		[]int32{3, 3}
 	for c := '!'; c <= '~'; c++ {
 		v.Tokens = append(v.Tokens, string(c))
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/gomlx/go-huggingface/models/gguf"
 )
 
-// quant is how a tensor of a GGUF file is stored: blocks of so many bytes, each of so many numbers. The numbers are those
-// of llama.cpp's own reader, to the bit: products are rounded before they are added, whatever the processor could do.
+// quant is how a tensor of a GGUF file is stored: blocks of so many bytes, each of so many numbers. The numbers are
+// those of llama.cpp's own reader, to the bit: products are rounded before they are added, whatever the processor could
+// do.
 type quant struct {
 	bytes, numbers int
 	read           func(src []byte, dst []float32) // one block
@@ -80,8 +81,8 @@ func readQ8x0(src []byte, dst []float32) {
 	}
 }
 
-// The K types hold 16 scales of 16 numbers, or 8 of 32, in units of the block's own. Numbers of two bits stand four to a
-// byte: those of one place in the bytes are 32 neighbours.
+// The K types hold 16 scales of 16 numbers, or 8 of 32, in units of the block's own. Numbers of two bits stand four to
+// a byte: those of one place in the bytes are 32 neighbours.
 
 // readQ2K: 16 bytes of scale (low half) and minimum (high half), 64 of numbers, the units of scales and of minima.
 func readQ2K(src []byte, dst []float32) {
@@ -117,7 +118,8 @@ func scalesK(packed []byte, d, dmin float32) (scales, least [8]float32) {
 	return scales, least
 }
 
-// readQ4K: the units, 12 bytes of scales, 128 of numbers: 32 in the low halves of 32 bytes, the next 32 in the high ones.
+// readQ4K: the units, 12 bytes of scales, 128 of numbers: 32 in the low halves of 32 bytes, the next 32 in the high
+// ones.
 func readQ4K(src []byte, dst []float32) {
 	scales, least := scalesK(src[4:16], half(src), half(src[2:]))
 	for part := range 8 {

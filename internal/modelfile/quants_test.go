@@ -55,7 +55,8 @@ func TestRows(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &golden) != nil {
 		t.Fatal(err)
 	}
-	path := write(t, ggufOf(tiny(), stored{"token_embd.weight", []uint64{32, 3}, uint32(gguf.TensorTypeQ5_0), golden["Q5_0"].Raw}))
+	matrix := stored{"token_embd.weight", []uint64{32, 3}, uint32(gguf.TensorTypeQ5_0), golden["Q5_0"].Raw}
+	path := write(t, ggufOf(tiny(), matrix))
 	m, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,8 @@ func TestRows(t *testing.T) {
 	const name = "model.embed_tokens.weight"
 	whole, dims, err := m.Tensor(name)
 	rows, rowErr := m.Rows(name, []int{2, 0})
-	if err != nil || rowErr != nil || !slices.Equal(dims, []int{3, 32}) || !slices.Equal(rows[0], whole[64:]) || !slices.Equal(rows[1], whole[:32]) {
+	if err != nil || rowErr != nil || !slices.Equal(dims, []int{3, 32}) ||
+		!slices.Equal(rows[0], whole[64:]) || !slices.Equal(rows[1], whole[:32]) {
 		t.Errorf("%v %v: %v of %v", err, rowErr, rows, whole)
 	}
 	for _, id := range []int{-1, 3} {

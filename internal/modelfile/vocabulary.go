@@ -15,7 +15,8 @@ type splitter struct {
 }
 
 // qwen2Split is the expression of the vendor's tokenizer.json.
-const qwen2Split = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+const qwen2Split = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|` +
+	` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 // splitterOf is that of a name of GGUF's; ok is false where it has not been put into tokenizer.json's words.
 func splitterOf(pre string) (s splitter, ok bool) {
@@ -29,7 +30,8 @@ func splitterOf(pre string) (s splitter, ok bool) {
 }
 
 func split(expression string) map[string]any {
-	return map[string]any{"type": "Split", "pattern": map[string]string{"Regex": expression}, "behavior": "Isolated", "invert": false}
+	return map[string]any{"type": "Split", "pattern": map[string]string{"Regex": expression}, "behavior": "Isolated",
+		"invert": false}
 }
 
 func byteLevel(split bool) map[string]any {
@@ -75,8 +77,9 @@ func (v Vocabulary) writeTokenizer(dir string, maxContext int) (bool, error) {
 		}
 	}
 	tokenizer := map[string]any{
-		"version": "1.0", "truncation": nil, "padding": nil, "added_tokens": added, "normalizer": s.normalizer, "post_processor": nil,
-		"pre_tokenizer": map[string]any{"type": "Sequence", "pretokenizers": s.cut}, "decoder": byteLevel(true),
+		"version": "1.0", "truncation": nil, "padding": nil, "added_tokens": added, "normalizer": s.normalizer,
+		"post_processor": nil,
+		"pre_tokenizer":  map[string]any{"type": "Sequence", "pretokenizers": s.cut}, "decoder": byteLevel(true),
 		"model": map[string]any{"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
 			"fuse_unk": false, "byte_fallback": false, "vocab": ids, "merges": merges},
 	}

@@ -9,9 +9,9 @@ import (
 	"hone/internal/text/toolcall"
 )
 
-// A model's template may write calls with tokens that the model never learnt, or write none. Rewritten puts another form of
-// them into the conversation's own texts before the template sees it: tools become part of the system message, calls of the
-// assistant's, and results a user's message. The turns stay the template's.
+// A model's template may write calls with tokens that the model never learnt, or write none. Rewritten puts another
+// form of them into the conversation's own texts before the template sees it: tools become part of the system message,
+// calls of the assistant's, and results a user's message. The turns stay the template's.
 
 //go:embed rewritten.jinja
 var rewrittenTemplate string
@@ -23,18 +23,20 @@ const (
 	result          = "Result:\n"
 )
 
-// Rewritten is a template with another form of calls; ok is false for forms that hone writes no template for: it does for calls
-// that are JSON, bare or between Hermes' tags.
+// Rewritten is a template with another form of calls; ok is false for forms that hone writes no template for: it does
+// for calls that are JSON, bare or between Hermes' tags.
 func Rewritten(source string, f toolcall.Format) (rewritten string, ok bool) {
 	frame, ok := f.Frame()
 	if !ok || f.Name() != "llama3_json" && f.Name() != toolcall.Hermes().Name() {
 		return "", false
 	}
 	example := frame.Open + "NAME" + frame.Middle + `{"PARAMETER": VALUE}` + frame.Close
-	open, middle := strings.TrimSuffix(frame.Open, `"`), strings.TrimPrefix(frame.Middle, `"`) // the name is written with its quotes
+	// The name is written with its quotes.
+	open, middle := strings.TrimSuffix(frame.Open, `"`), strings.TrimPrefix(frame.Middle, `"`)
 	text := strings.NewReplacer(
 		"@SYSTEM@", jinjaString(OwnSystem(source)),
-		"@BEFORE_TOOLS@", jinjaString(beforeRewritten), "@TOOLS_ALONE@", jinjaString(strings.TrimLeft(beforeRewritten, "\n")),
+		"@BEFORE_TOOLS@", jinjaString(beforeRewritten),
+		"@TOOLS_ALONE@", jinjaString(strings.TrimLeft(beforeRewritten, "\n")),
 		"@AFTER_TOOLS@", jinjaString(afterRewritten+example), "@RESULT@", jinjaString(result),
 		"@BETWEEN@", jinjaString(frame.Between), "@OPEN@", jinjaString(open), "@MIDDLE@", jinjaString(middle),
 		"@CLOSE@", jinjaString(frame.Close),
@@ -42,14 +44,15 @@ func Rewritten(source string, f toolcall.Format) (rewritten string, ok bool) {
 	return text + source, true
 }
 
-// Writes reports whether a template writes calls in a form: whether the form reads a call of it and leaves no more than stands
-// around words. Where calls end in their own way, or the template wants another conversation, its text tells.
+// Writes reports whether a template writes calls in a form: whether the form reads a call of it and leaves no more than
+// stands around words. Where calls end in their own way, or the template wants another conversation, its text tells.
 func Writes(source string, f toolcall.Format) bool {
 	compiled, err := template.Compile("", source)
 	if err != nil {
 		return false
 	}
-	v := &Vendor{template: compiled, options: VendorOptions{Now: defaultNow(), Template: source}, danger: &danger{}, format: f}
+	o := VendorOptions{Now: defaultNow(), Template: source}
+	v := &Vendor{template: compiled, options: o, danger: &danger{}, format: f}
 	v.learnArguments()
 	written := func(m chat.Message) string {
 		c, err := v.conversation(probeTurn(m), probeTools())
@@ -66,7 +69,8 @@ func Writes(source string, f toolcall.Format) bool {
 	call := written(probeCall(""))
 	read := f.Parse(call, toolcall.Options{Tools: probeTools()})
 	around := strings.Replace(written(chat.Message{Role: chat.Assistant, Content: probeContent}), probeContent, "", 1)
-	isRead := len(read.Calls) == 1 && read.Calls[0].Name == probeTool && strings.Contains(read.Calls[0].Arguments, probeArgument)
+	isRead := len(read.Calls) == 1 && read.Calls[0].Name == probeTool &&
+		strings.Contains(read.Calls[0].Arguments, probeArgument)
 	if isRead && strings.Join(strings.Fields(read.Content), "") == strings.Join(strings.Fields(around), "") {
 		return true
 	}
