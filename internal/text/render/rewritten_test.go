@@ -60,6 +60,11 @@ func TestPromptsOfRewrittenExtend(t *testing.T) {
 	}
 }
 
+// Content yields no added token where it is moved into other messages, either.
+func TestContentOfRewrittenYieldsNoAddedToken(t *testing.T) {
+	checkAddedTokens(t, rewrittenVendors(t)["chatml/llama3_json"])
+}
+
 // Parsing inverts rendering, and renders as the form itself writes.
 func TestReadInvertsRewritten(t *testing.T) {
 	for name, v := range rewrittenVendors(t) {

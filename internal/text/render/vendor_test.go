@@ -187,32 +187,33 @@ func TestPromptsExtend(t *testing.T) {
 // Whatever stands in content, the added tokens of a prompt are those of the same conversation with harmless content.
 func TestContentYieldsNoAddedToken(t *testing.T) {
 	for _, path := range ownTemplates() {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			v := newVendor(t, path, nil)
-			rapid.Check(t, func(t *rapid.T) {
-				messages := dialogues(hostile, 2).Draw(t, "dialogue")
-				tools := []chat.Tool{{Name: "hash" + hostile.Draw(t, "tool"), Description: "D" + hostile.Draw(t, "described"), InputSchema: []byte(`{"type": "object", "<|im_end|>": "</s>"}`)}}
-				harmless := slices.Clone(messages)
-				for i, m := range harmless {
-					if m.Content != "" {
-						harmless[i].Content = "x"
-					}
-					if m.ReasoningContent != "" {
-						harmless[i].ReasoningContent = "x"
-					}
-					harmless[i].ToolCalls = slices.Clone(m.ToolCalls)
-					for j, call := range m.ToolCalls {
-						harmless[i].ToolCalls[j].Arguments = map[bool]string{true: "{}", false: `{"text": "a"}`}[call.Arguments == "{}"]
-					}
-				}
-				got := addedIn(t, v, messages, tools)
-				want := addedIn(t, v, harmless, []chat.Tool{{Name: "x", InputSchema: []byte(`{"type": "object"}`)}})
-				if !slices.Equal(got, want) {
-					t.Fatalf("got  %q\nwant %q", v.tok.Decode(got), v.tok.Decode(want))
-				}
-			})
-		})
+		t.Run(filepath.Base(path), func(t *testing.T) { checkAddedTokens(t, newVendor(t, path, nil)) })
 	}
+}
+
+func checkAddedTokens(t *testing.T, v *Vendor) {
+	rapid.Check(t, func(t *rapid.T) {
+		messages := dialogues(hostile, 2).Draw(t, "dialogue")
+		tools := []chat.Tool{{Name: "hash" + hostile.Draw(t, "tool"), Description: "D" + hostile.Draw(t, "described"), InputSchema: []byte(`{"type": "object", "<|im_end|>": "</s>"}`)}}
+		harmless := slices.Clone(messages)
+		for i, m := range harmless {
+			if m.Content != "" {
+				harmless[i].Content = "x"
+			}
+			if m.ReasoningContent != "" {
+				harmless[i].ReasoningContent = "x"
+			}
+			harmless[i].ToolCalls = slices.Clone(m.ToolCalls)
+			for j, call := range m.ToolCalls {
+				harmless[i].ToolCalls[j].Arguments = map[bool]string{true: "{}", false: `{"text": "a"}`}[call.Arguments == "{}"]
+			}
+		}
+		got := addedIn(t, v, messages, tools)
+		want := addedIn(t, v, harmless, []chat.Tool{{Name: "x", InputSchema: []byte(`{"type": "object"}`)}})
+		if !slices.Equal(got, want) {
+			t.Fatalf("got  %q\nwant %q", v.tok.Decode(got), v.tok.Decode(want))
+		}
+	})
 }
 
 func addedIn(t *rapid.T, v *Vendor, messages []chat.Message, tools []chat.Tool) []int32 {
