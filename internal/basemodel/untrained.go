@@ -21,6 +21,7 @@ type Untrained struct {
 	Tokens []string // in the order in which a conversation has them
 	Like   []string // tokens with the same row, by their texts or their ids
 	Calls  bool     // all stand in calls alone, so that another form of calls does without them
+	named  bool     // a file or an adapter has the template, over which hone writes no form of its own
 }
 
 // sameRow is how far rows may lie apart, as a part of their length, and be one row that was rounded twice. Trained rows
@@ -172,16 +173,17 @@ func (u Untrained) Found() string {
 
 // Help says what to do about it.
 func (u Untrained) Help() string {
-	if u.Calls {
+	if u.Calls && !u.named {
 		return "set model.tool_format: llama3_json, for which hone has a template with calls as bare JSON"
 	}
-	return "take the model's instruct version, or name a template with model.chat_template that writes other tokens"
+	return "name a template that writes other tokens with model.chat_template, or take another model"
 }
 
 // sayUntrained tells of them, once a model's prompting is known. What cannot be read is said when the weights are
 // loaded.
 func (m *Model) sayUntrained() {
 	u, err := FindUntrained(m.File, m.Text.Tokenizer, m.Renderer)
+	u.named = !m.Text.Own || m.Text.trained != nil
 	if err == nil && len(u.Tokens) > 0 {
 		m.host.Say("%s: an adapter cannot learn to read or write them; %s", u.Found(), u.Help())
 	}
@@ -208,5 +210,6 @@ func UntrainedOf(h *host.Host, c config.Config) (u Untrained, ok bool) {
 		return u, false
 	}
 	u, err = FindUntrained(file, text.Tokenizer, r)
+	u.named = !text.Own || text.trained != nil
 	return u, err == nil
 }

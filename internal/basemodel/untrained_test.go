@@ -126,6 +126,10 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 			if (says == "") != none || !strings.Contains(says, found) || !none && !strings.Contains(says, got.Help()) {
 				t.Errorf("%s, %s, when it is opened: %q", name, what, says)
 			}
+			got.named = true
+			if strings.Contains(got.Help(), "model.tool_format") {
+				t.Errorf("%s, %s, under a template that was named: %q", name, what, got.Help())
+			}
 			if err := file.Close(); err != nil {
 				t.Error(err)
 			}
