@@ -20,8 +20,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"hone/internal/assets"
-	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/host"
 	"hone/internal/screen"
@@ -166,16 +164,6 @@ func (a *app) withEnv(env map[string]string) {
 		}
 		return outer(name)
 	}
-}
-
-// folderOfModel is the folder of the installed base model.
-func folderOfModel(t *testing.T, a *app) string {
-	t.Helper()
-	path, err := basemodel.Path(a.Host, assets.Model().Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Dir(path)
 }
 
 const sums = `[
