@@ -88,7 +88,7 @@ func Packed(e config.Engine, gpu bool, steps []batch.Batch) (packed, apart int) 
 	return packed, apart
 }
 
-// programPositions is how many positions of rows a CPU computes while it compiles a program of rows (docs/LOG.md).
+// programPositions is how many positions of rows a CPU computes while it compiles a program of rows (docs/log).
 const programPositions = 2048
 
 // RowMultiple is to how many tokens the rows of a run are best padded on a CPU, where the settings leave that open: a run of few steps is over before

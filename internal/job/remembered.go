@@ -40,7 +40,7 @@ the harbour: the Gull at berth B4 and the North Star at berth C11. def total(pri
 const fingerprintEvery, fingerprintMost, fingerprintLeast = 8, 16, 8
 
 // givenLeast is of how many given tokens a mean is made at least. With that many it needs no slack beside the bound on a step's: over the text bfloat16 is a ninth of
-// the default bound (docs/LOG.md).
+// the default bound (docs/log).
 const givenLeast = 32
 
 // remember writes the fingerprint of the policy that the run ends with, which its last stage left published: as the trainer scores the text, and as the sampler

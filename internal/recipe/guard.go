@@ -14,7 +14,7 @@ import (
 )
 
 // leastTokens is over how many tokens a mean mismatch is judged at least. A late step trains few, and of these one or two that bfloat16 rounds by
-// a whole nat say nothing of the policy: over 512 tokens they ended a run that was sound (docs/LOG.md).
+// a whole nat say nothing of the policy: over 512 tokens they ended a run that was sound (docs/log).
 const leastTokens = 4096
 
 // guard bounds the mean mismatch KL, in nats a token, of the tokens of a step. Those of steps with few tokens are judged together with the

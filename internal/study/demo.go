@@ -30,11 +30,11 @@ import (
 	"hone/internal/toolset"
 )
 
-// settings is the demo's own choice, made on its train and validation splits (docs/LOG.md).
+// settings is the demo's own choice, made on its train and validation splits (docs/log).
 func settings(c config.Config, full bool) config.Config {
 	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
 	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
-	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
+	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/log)
 	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60
 	c.Rollout.MaxResult = 128                                                  // no answer of the demo's tools has more than 90 bytes, and caches are made for this many tokens a turn
 	c.Eval.Split = scenario.Test

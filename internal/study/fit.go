@@ -61,14 +61,14 @@ type choice struct {
 
 const choiceFile = "choice.json"
 
-// What a result needs that a person believes, and what more is worth: at most is made of tasks. Measured (docs/LOG.md).
+// What a result needs that a person believes, and what more is worth: at most is made of tasks. Measured (docs/log).
 const (
 	leastTests, mostTests = 64, 128
 	leastRows, mostRows   = 128, 256
 	leastSteps, mostSteps = 2, 8
 )
 
-// What stages take beside what was measured, worked out from recorded demos (docs/LOG.md).
+// What stages take beside what was measured, worked out from recorded demos (docs/log).
 const (
 	compiled   = 2.0 // programs of GRPO's rows, of two lengths, and of the logprobs that the adapter is kept with, beside those of SFT's
 	twoTurns   = 1.0 // an episode of the trained model, which reads the tool's result too, beside one of the base model

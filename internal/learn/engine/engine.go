@@ -114,7 +114,7 @@ func Open(o Options) (*Engine, error) {
 }
 
 // unlimit lets the pure-Go backend use as many workers as it likes: its default pool can deadlock when several large products
-// are ready at once (measured, docs/LOG.md). Its option for that, "parallelism=-1", writes to stdout, which is for data.
+// are ready at once (measured, docs/log). Its option for that, "parallelism=-1", writes to stdout, which is for data.
 func unlimit(b compute.Backend) error {
 	workers := reflect.Indirect(reflect.ValueOf(b)).FieldByName("Workers")
 	if workers.IsValid() && workers.CanInterface() {

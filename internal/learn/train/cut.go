@@ -13,7 +13,7 @@ import (
 // as there are lengths.
 
 // microTokens is how many tokens a micro-batch of several rows has at most on a GPU, where nothing else is asked for:
-// enough for its products to be large, and so few that rows of like length are computed together (docs/LOG.md).
+// enough for its products to be large, and so few that rows of like length are computed together (docs/log).
 const microTokens = 4096
 
 // bucket is the length that a row of n tokens is padded to: a multiple, and beyond eight of them one of four lengths from each

@@ -60,7 +60,7 @@ func TestWhatIsOffIsNotInThePrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	if off["apply"] != string(want) {
-		t.Errorf("Adam's program is another; if that is meant, -update rewrites %s, and docs/LOG.md says what became of the numbers", golden)
+		t.Errorf("Adam's program is another; if that is meant, -update rewrites %s, and docs/log says what became of the numbers", golden)
 	}
 	on := programTexts(t, false, Options{Dropout: 0.3, EightBitMoments: true}, batch.Update{Rate: 1, Adam: batch.Adam{WeightDecay: 0.1}})
 	for _, name := range []string{"rows", "prefix", "prefix_backward", "apply"} {

@@ -18,7 +18,7 @@ import (
 const enough = 1.5
 
 // certain is the score from which a finding keeps a run from training. Below it a person is told, and nothing waits: of 98 tools of nine
-// servers that many use, 5 reach enough and one certain (docs/LOG.md), and a server of twenty tools must not stop each run by chance.
+// servers that many use, 5 reach enough and one certain (docs/log), and a server of twenty tools must not stop each run by chance.
 const certain = 2.6
 
 // carried is how much less is enough for a text that is encoded or out of sight.

@@ -85,7 +85,7 @@ func compareAttention(t *testing.T, e *engine.Engine, n, c, p, heads, kv, d int)
 		}
 		bound := 0.01
 		if e.IsGPU() {
-			bound = 0.015 // cuDNN's dq of rows this short is 0.0101 away (docs/LOG.md)
+			bound = 0.015 // cuDNN's dq of rows this short is 0.0101 away (docs/log)
 		}
 		if r := math.Sqrt(away / size); !(r < bound) {
 			t.Errorf("%s is %g away", x.name, r)

@@ -7,7 +7,7 @@ import "strings"
 
 // libraryProducts has a GPU's matrix products computed by its library and not by kernels that XLA writes. The library adds
 // to what is there for nothing, which XLA's kernels take another pass for, and reads weights faster where rows are few
-// (docs/LOG.md).
+// (docs/log).
 const libraryProducts = "// xla_gpu_enable_triton_gemm = false\n"
 
 // settings returns a program's first line, "" where there is nothing to say.

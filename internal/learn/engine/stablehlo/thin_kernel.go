@@ -210,7 +210,7 @@ func (k thinKernel) text() string {
 	}
 	if k.clusters {
 		// Blocks of a cluster that are all there may write to each other. What counts here is that ptxas moves no load behind it: by themselves it moves
-		// some behind the products of others, and they are waited for one after the other (docs/LOG.md).
+		// some behind the products of others, and they are waited for one after the other (docs/log).
 		a.do("barrier.cluster.arrive.relaxed.aligned")
 		a.do("barrier.cluster.wait.aligned")
 	}
