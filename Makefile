@@ -5,7 +5,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The pure-Go tensor backend uses the simd package.
 export GOEXPERIMENT = simd
 
-.PHONY: build system setup demo fixtures test lint race parity bench learn gpu soak dist clean
+.PHONY: build system setup demo fixtures test unit lint race parity bench learn gpu soak dist clean
 
 # -s -w: no symbol table and no DWARF, a quarter of the file. Stack traces read as before; a debugger wants a plain go build.
 build:
@@ -73,7 +73,10 @@ fixtures: $(FIXTURES)
 # what each part took.
 test:
 	go run ./scripts/parts -budget 12m 'set-up=$(MAKE) --no-print-directory -j2 setup fixtures' 'lint=$(MAKE) --no-print-directory lint' \
-		'race=$(MAKE) --no-print-directory race' 'test=RAPID_SEED=1 go test -timeout 30m ./...'
+		'race=$(MAKE) --no-print-directory race' 'test=$(MAKE) --no-print-directory unit'
+
+unit:
+	RAPID_SEED=1 go test -timeout 30m ./...
 
 lint: # go test runs most of vet
 	go run $(STATICCHECK) ./...

@@ -120,7 +120,7 @@ func TestCutEpisodesSayWhatToRaise(t *testing.T) {
 		}
 		cut := 0
 		for _, text := range log.said {
-			if strings.Contains(text, "cut ("+string(reason)+")") && strings.HasSuffix(text, "raise "+key) {
+			if strings.Contains(text, "most episodes ("+string(reason)+")") && strings.HasSuffix(text, "raise "+key) {
 				cut++
 			}
 		}
