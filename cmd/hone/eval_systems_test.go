@@ -517,7 +517,7 @@ func TestStopEarly(t *testing.T) {
 	if code, e, _, said := run("--compare", "local/fool,local/solver"); code != 0 || e.NotRun != 0 || e.Sequences != nil || e.Systems["fool"].NumEpisodes != 60 {
 		t.Errorf("to the end: exit code %d, %d not run, %s", code, e.NotRun, said)
 	}
-	if code, _, _, said := run("--compare", "local/fool", "--stop-early", "3"); code != 2 || !strings.Contains(said, "one system has no difference") {
+	if code, _, _, said := run("--compare", "local/fool", "--stop-early", "3"); code != 2 || !strings.Contains(said, "needs at least two systems") {
 		t.Errorf("of one system: exit code %d, %s", code, said)
 	}
 }
