@@ -28,9 +28,12 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 	m.hold(list)
 	var singles, several []*Candidate
 	mixed := 0
+	var asked []*Candidate
 	for _, c := range list {
 		switch {
 		case c.Why != "":
+		case c.program != nil:
+			asked = append(asked, c)
 		case m.isMixed(c):
 			mixed++
 		case c.Kind == single:
@@ -39,6 +42,9 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 			several = append(several, c)
 		}
 	}
+	programs := &taking{count: map[string]int{}, kinds: map[string]int{}}
+	programs.take(asked, int(m.asked()*float64(n)+0.5))
+	n -= len(programs.list)
 	without := m.abstentions(int(m.Abstain * float64(n)))
 	want := min(int(m.Several*float64(n)+0.5), n-len(without))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
@@ -55,8 +61,8 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 		without = without[:len(without)-1]
 		most = int(mostWithout * float64(len(t.list)+len(without)))
 	}
-	rest := len(singles) + len(several) - len(t.list)
-	kept := append(t.list, without...)
+	rest := len(singles) + len(several) - len(t.list) + len(asked) - len(programs.list)
+	kept := slices.Concat(programs.list, t.list, without)
 	reasons := map[string]int{}
 	if rest > 0 {
 		reasons["not needed"] = rest
@@ -64,7 +70,7 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 	if mixed > 0 {
 		reasons["some of its tools are held out, others not"] = mixed
 	}
-	m.report.stage("choose", len(singles)+len(several)+mixed+len(without), len(kept), reasons)
+	m.report.stage("choose", len(asked)+len(singles)+len(several)+mixed+len(without), len(kept), reasons)
 	return kept
 }
 
@@ -72,8 +78,11 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 // part of those with calls: at the gates more may have fallen in one split than in another.
 func (m *maker) trim(list []draftOf) []draftOf {
 	var without, singles, several []*Candidate
+	asked := 0
 	for _, d := range list {
 		switch {
+		case d.of.program != nil:
+			asked++
 		case d.of.abstains():
 			without = append(without, d.of)
 		case d.of.Kind == single:
@@ -82,18 +91,21 @@ func (m *maker) trim(list []draftOf) []draftOf {
 			several = append(several, d.of)
 		}
 	}
-	most := min(len(without), max(int(m.Abstain*float64(m.N)), m.N-len(singles)-len(several)), int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))
+	n := max(0, m.N-asked)
+	most := min(len(without), max(int(m.Abstain*float64(n)), n-len(singles)-len(several)), int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
-	want := min(int(m.Several*float64(m.N)+0.5), m.N-most)
-	t.takeWithOwn(several, singles, want, m.N-most-want)
-	t.take(singles, m.N-most-len(t.list))
-	t.take(several, m.N-most-len(t.list))
+	want := min(int(m.Several*float64(n)+0.5), n-most)
+	t.takeWithOwn(several, singles, want, n-most-want)
+	t.take(singles, n-most-len(t.list))
+	t.take(several, n-most-len(t.list))
 	t.level(singles)
 	t.level(several)
 	without = evenly(t.list, without, most)
-	t.take(singles, m.N-len(without)-len(t.list)) // where a split had too few without calls
-	t.take(several, m.N-len(without)-len(t.list))
-	kept := slices.DeleteFunc(slices.Clone(list), func(d draftOf) bool { return !slices.Contains(t.list, d.of) && !slices.Contains(without, d.of) })
+	t.take(singles, n-len(without)-len(t.list)) // where a split had too few without calls
+	t.take(several, n-len(without)-len(t.list))
+	kept := slices.DeleteFunc(slices.Clone(list), func(d draftOf) bool {
+		return d.of.program == nil && !slices.Contains(t.list, d.of) && !slices.Contains(without, d.of)
+	})
 	reasons := map[string]int{}
 	if n := len(list) - len(kept); n > 0 {
 		reasons["not needed"] = n

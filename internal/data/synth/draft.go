@@ -25,7 +25,6 @@ func (d *drafts) first() []*Candidate {
 	d.chains(several / 2)
 	d.within(several / 2)
 	d.readBacks(several / 3)
-	d.rowReadBacks(several / 3)
 	d.recoveries(several / 5)
 	d.pairs(max(several-d.count[chain]-d.count[readBack]-d.count[recovery], several/4))
 	return slices.DeleteFunc(slices.Clone(d.list), func(c *Candidate) bool { return c.Why != "" })
@@ -365,9 +364,6 @@ func (d *drafts) seeing(made, reads Call) (Call, bool) {
 	for _, p := range d.byName[reads.Tool].schema.fields {
 		if !p.required {
 			continue
-		}
-		if (filler{tool: d.byName[reads.Tool]}).sql(p) { // rowReadBacks has those
-			return out, false
 		}
 		want := label{words(p.name), nouns(reads.Tool)}
 		found, _ := v.best(want, func(raw json.RawMessage) bool { return raw[0] == '"' })

@@ -36,8 +36,7 @@ const (
 
 // explore finds out what the tools do: which answer, which change something, and what there is to speak of.
 func (m *maker) explore(ctx context.Context) error {
-	base := &realm{}
-	m.worlds = []*realm{base}
+	base := m.worlds[0]
 	if err := m.look(ctx, base, m.bare()); err != nil {
 		return err
 	}
@@ -68,10 +67,7 @@ func (m *maker) explore(ctx context.Context) error {
 	}
 	m.distrust()
 	for _, r := range m.worlds {
-		if err := m.inquire(ctx, r); err != nil {
-			return err
-		}
-		if err := m.look(ctx, r, slices.Concat(m.bare(), m.rows(r), m.readers(r))); err != nil {
+		if err := m.look(ctx, r, slices.Concat(m.bare(), m.readers(r))); err != nil {
 			return err
 		}
 	}
@@ -85,17 +81,7 @@ func (m *maker) bare() (calls []Call) {
 			calls = append(calls, Call{Tool: s.Name, Arguments: json.RawMessage("{}")})
 		}
 	}
-	return append(calls, m.listings()...)
-}
-
-// listsAgain reports whether a call asks for the tables as a look of a realm does, with the same answer.
-func (r *realm) listsAgain(c Call, text string) bool {
-	for i, look := range r.looks {
-		if look.Tool == c.Tool && isListing(sqlOf(look)) && isListing(sqlOf(c)) && r.before[i].text == text {
-			return true
-		}
-	}
-	return false
+	return calls
 }
 
 // readers are calls with arguments that were answered in a realm and change nothing, one of a tool.
@@ -126,7 +112,7 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 	r.looks, r.before = nil, nil
 	for i, c := range calls {
 		a, b := got[2*i], got[2*i+1]
-		if a.Lost != "" || b.Lost != "" || len(a.Changed) > 0 || !a.Seen[0].ok() || !b.Seen[0].ok() || len(r.looks) == mostLooks || r.listsAgain(c, a.Seen[0].Text) {
+		if a.Lost != "" || b.Lost != "" || len(a.Changed) > 0 || !a.Seen[0].ok() || !b.Seen[0].ok() || len(r.looks) == mostLooks {
 			continue
 		}
 		if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(a.Seen[0].Text) != "" || senseless(a.Seen[0].Text, c) != "" {
@@ -137,7 +123,6 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 			continue
 		}
 		r.looks, r.before = append(r.looks, c), append(r.before, s)
-		r.known.listed(c, a.Seen[0].Text)
 		r.known.gave(c, a.Seen[0].Text, a.At)
 	}
 	return nil
@@ -259,7 +244,7 @@ func (m *maker) judge() {
 // then. It is nil where no tool does.
 func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 	base := m.worlds[0].known
-	r := &realm{index: index, known: values{slices.Clone(base.list), slices.Clone(base.tables)}}
+	r := &realm{index: index, known: values{slices.Clone(base.list)}}
 	random := m.random("realm", index)
 	used := map[string]int{}
 	for try := 0; try < setupTries && len(r.setup) < mostSetup; try++ {
@@ -290,7 +275,7 @@ func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 	if len(r.setup) == 0 {
 		return nil, nil
 	}
-	return r, m.look(ctx, r, append(m.bare(), m.rows(r)...))
+	return r, m.look(ctx, r, m.bare())
 }
 
 // nextWriter is the tool that a setup is to try next: one that makes things, the one that was used least.

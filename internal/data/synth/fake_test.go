@@ -192,8 +192,9 @@ func steadyTools() []Tool {
 	return slices.DeleteFunc(shopTools(), func(t Tool) bool { return t.Name == "roll" || t.Name == "get_time" })
 }
 
+// optionsOf makes tasks of calls alone: programs over lists have tests of their own.
 func optionsOf(s *shop) Options {
-	return Options{N: 60, Seed: 7, Version: "test", Trial: vet.Trial{Tools: s, Refusal: mcp.LooksRefused}}
+	return Options{N: 60, Seed: 7, Asked: -1, Version: "test", Trial: vet.Trial{Tools: s, Refusal: mcp.LooksRefused}}
 }
 
 func ledgerIn(t *testing.T, path string) *Ledger {

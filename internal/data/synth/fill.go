@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hone/internal/data/programs"
 )
 
 // filler makes up arguments for a tool.
@@ -40,8 +42,6 @@ func (f filler) missing() (json.RawMessage, bool) {
 		switch {
 		case !p.required || len(p.choices) > 0 || !ok || f.coded(p):
 			continue
-		case f.sql(p):
-			raw = quote("SELECT * FROM missing_" + word(f.r))
 		case p.kind == "integer" && p.max == nil:
 			raw = json.RawMessage(strconv.Itoa(7000 + f.r.IntN(2000)))
 		case p.kind != "string":
@@ -84,7 +84,24 @@ func (f filler) object(p param, around []string, optional bool) (json.RawMessage
 		b.Write(raw)
 	}
 	b.WriteByte('}')
-	return b.Bytes(), true
+	return f.coherent(b.Bytes()), true
+}
+
+// coherent gives a thing whose type was drawn a name of that type.
+func (f filler) coherent(object json.RawMessage) json.RawMessage {
+	name, kind := "", ""
+	for _, m := range members(object) {
+		switch w := words(m.name); {
+		case slices.Contains(w, "name") && m.raw[0] == '"':
+			name = m.name
+		case slices.Contains(w, "type") && m.raw[0] == '"':
+			kind = textOf(m.raw)
+		}
+	}
+	if made, ok := programs.NameOf(f.r, kind); ok && name != "" {
+		object, _ = withMember(object, name, quote(made))
+	}
+	return object
 }
 
 func (f filler) value(p param, around []string) (json.RawMessage, bool) {
@@ -243,10 +260,6 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 		made = p.stated.make(f.r)
 	}
 	switch {
-	case f.of(p, "table") && len(f.known.tables) > 0 && !f.tool.creates():
-		for _, t := range f.known.tables {
-			known = append(known, quote(t.name))
-		}
 	case f.of(p, "old") || f.of(p, "existing"): // what is replaced is there
 		known, _ = f.known.best(label{[]string{"content", "text"}, nil}, fits)
 	case !f.composes(p):

@@ -18,17 +18,7 @@ type value struct {
 }
 
 // values are what is known of a realm, in the order in which it was found.
-type values struct {
-	list   []value
-	tables []table
-}
-
-// table is one of a database: what SQL of ours can be written for.
-type table struct {
-	name    string
-	columns []string // none where they are not known
-	rows    int      // that were put into it
-}
+type values struct{ list []value }
 
 // mostValues bounds what is remembered, and mostOfOne what one result may add to it.
 const (
@@ -80,37 +70,15 @@ func (v *values) names() (found []json.RawMessage) {
 }
 
 var (
-	createTable = regexp.MustCompile(`(?is)^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)\s*\((.*)\)`)
-	pathLike    = regexp.MustCompile(`(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,4}\b`)
-	insertInto  = regexp.MustCompile(`(?is)^\s*INSERT INTO (\w+)\s*\((\w+), (\w+), (\w+)\) VALUES \((\d+),`)
-	folderLine  = regexp.MustCompile(`(?m)^\[DIR\]\s+(\S+)`)
+	pathLike   = regexp.MustCompile(`(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,4}\b`)
+	folderLine = regexp.MustCompile(`(?m)^\[DIR\]\s+(\S+)`)
 )
 
 // took remembers the arguments of a call that was answered.
 func (v *values) took(tool string, arguments json.RawMessage) {
 	for _, l := range leavesOf(string(arguments)) {
 		v.add(label{l.own(), append(l.above(), nouns(tool)...)}, l.raw)
-		if m := createTable.FindStringSubmatch(l.text()); m != nil {
-			v.tables = append(v.tables, table{name: m[1], columns: columnsOf(m[2])})
-			v.add(label{[]string{"table", "name"}, nil}, quote(m[1]))
-		}
-		if m := insertInto.FindStringSubmatch(l.text()); m != nil {
-			for i := range v.tables {
-				if v.tables[i].name == m[1] {
-					v.tables[i].rows++
-				}
-			}
-		}
 	}
-}
-
-func columnsOf(text string) (columns []string) {
-	for _, part := range strings.Split(text, ",") {
-		if fields := strings.Fields(part); len(fields) > 0 {
-			columns = append(columns, fields[0])
-		}
-	}
-	return columns
 }
 
 // gave remembers what is in the result of a call made at a time in Unix seconds, but for what the call itself said, and for
@@ -130,11 +98,6 @@ func (v *values) gave(c Call, text string, at int64) {
 			own = slices.Clone(about)
 		}
 		v.add(label{own, append(l.above(), about...)}, l.raw)
-		if slices.Contains(about, "table") && l.raw[0] == '"' && regexp.MustCompile(`^\w+$`).MatchString(l.text()) && slices.Contains(append(own, "table"), "name") {
-			if !slices.ContainsFunc(v.tables, func(t table) bool { return t.name == l.text() }) {
-				v.tables = append(v.tables, table{name: l.text()})
-			}
-		}
 	}
 	for i, m := range pathLike.FindAllString(strings.ReplaceAll(text, dirMark+"/", ""), mostOfOne) {
 		if i < mostOfOne && !strings.HasPrefix(m, "www.") && !echoed(m) {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"hone/internal/data/programs"
 )
 
 // vocabulary are words that are common and short, so that a small model can copy them.
@@ -96,7 +98,7 @@ func sentence(r *rand.Rand) string {
 // madeUp is a text that fits what a parameter is called, "" where its name says nothing.
 func (f filler) madeUp(p param, around []string) string {
 	if f.sql(p) {
-		return f.statement()
+		return ""
 	}
 	switch p.format {
 	case "date-time":
@@ -111,6 +113,9 @@ func (f filler) madeUp(p param, around []string) string {
 		return "https://example.com/" + word(f.r)
 	case "uuid":
 		return uuid(f.r)
+	}
+	if v, ok := programs.Natural(f.r, append(slices.Clone(around), nouns(f.tool.Name)...), p.name); ok && !slices.Contains(words(p.name), "path") && !slices.Contains(words(p.name), "id") {
+		return v
 	}
 	own, description := words(strings.TrimRight(p.name, "0123456789")), strings.ToLower(p.description)
 	if slices.Contains(own, "id") {
@@ -134,71 +139,8 @@ func (f filler) madeUp(p param, around []string) string {
 	return ""
 }
 
-// statement is SQL of the kind that a tool is for, over the tables that are known.
-func (f filler) statement() string {
-	var t table
-	if len(f.known.tables) > 0 {
-		t = pick(f.r, f.known.tables)
-	}
-	switch {
-	case f.makesTables():
-		return f.newTable()
-	case f.inserts():
-		return f.insertion(t)
-	case t.name == "" && f.anySQL() && f.r.IntN(2) == 0: // so that there is something to ask
-		return f.newTable()
-	case t.name == "":
-		return fmt.Sprintf("SELECT %d + %d AS total", 12+f.r.IntN(988), 3+f.r.IntN(97))
-	case f.anySQL() && len(t.columns) > 2 && f.r.IntN(4) < fewRows(t):
-		return f.insertion(t)
-	case len(t.columns) < 3:
-		return "SELECT COUNT(*) AS total FROM " + t.name
-	}
-	return pick(f.r, []string{
-		fmt.Sprintf("SELECT COUNT(*) AS total FROM %s", t.name),
-		fmt.Sprintf("SELECT %s, %s FROM %s ORDER BY id", t.columns[1], t.columns[2], t.name),
-		fmt.Sprintf("SELECT MAX(%s) AS highest FROM %s", t.columns[2], t.name),
-		fmt.Sprintf("SELECT %s FROM %s WHERE %s > %d", t.columns[1], t.name, t.columns[2], f.r.IntN(100)),
-		fmt.Sprintf("SELECT SUM(%s) AS sum FROM %s", t.columns[2], t.name),
-	})
-}
-
 // saysAny reports whether the tool's name or description says one of some things.
 func (f filler) saysAny(things ...string) bool {
 	about := strings.ToLower(f.tool.Name + " " + f.tool.Description)
 	return slices.ContainsFunc(things, func(thing string) bool { return strings.Contains(about, thing) })
-}
-
-func (f filler) makesTables() bool {
-	return f.saysAny("create table", "create_table", "create a new table", "create new table")
-}
-
-func (f filler) inserts() bool { return f.saysAny("insert", "write") }
-
-// fewRows is in how many of four statements a row is put into a table: more while it has none to ask for.
-func fewRows(t table) int {
-	if t.rows < 3 {
-		return 3
-	}
-	return 1
-}
-
-// anySQL reports whether a tool takes SQL that changes something beside SQL that asks: nothing says that it only reads.
-func (f filler) anySQL() bool {
-	return !f.tool.ReadOnly && !f.tool.named("read", "select", "get", "list", "search") && !strings.Contains(strings.ToLower(f.tool.Description), "select") && !strings.Contains(strings.ToLower(f.tool.Description), "read")
-}
-
-func (f filler) newTable() string {
-	return fmt.Sprintf("CREATE TABLE %s_list (id INTEGER PRIMARY KEY, %s TEXT, %s INTEGER)", word(f.r), pick(f.r, []string{"name", "city", "color"}), pick(f.r, []string{"price", "year", "stock"}))
-}
-
-// insertion is SQL that puts a row into a table, "" where its columns are not known.
-func (f filler) insertion(t table) string {
-	if len(t.columns) < 3 {
-		return ""
-	}
-	if f.anySQL() { // not each database counts identifiers by itself
-		return fmt.Sprintf("INSERT INTO %s (%s, %s, %s) VALUES (%d, '%s', %d)", t.name, t.columns[0], t.columns[1], t.columns[2], 1+f.r.IntN(9999), word(f.r), 10+f.r.IntN(990))
-	}
-	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES ('%s', %d)", t.name, t.columns[1], t.columns[2], word(f.r), 10+f.r.IntN(990))
 }

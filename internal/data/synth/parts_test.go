@@ -140,11 +140,10 @@ func TestValuesByLabel(t *testing.T) {
 	v.gave(Call{Tool: "list_tables"}, `[{"name": "planets", "rows": 8}]`, 0)
 	v.gave(Call{Tool: "list_users"}, `[{"name": "ada", "id": 12}]`, 0)
 	v.took("create_entities", json.RawMessage(`{"entities": [{"name": "Red Lamp", "entityType": "tool"}]}`))
-	v.took("create_table", json.RawMessage(`{"query": "CREATE TABLE birds (id INTEGER PRIMARY KEY, name TEXT, year INTEGER)"}`))
 	v.gave(Call{Tool: "list_directory"}, "[FILE] a/notes.txt\n[DIR] archive", 0)
 	any := func(json.RawMessage) bool { return true }
 	for param, tc := range map[string]struct{ tool, want string }{
-		"table_name": {"describe_table", `"planets" "birds"`}, "userId": {"get_user", "12"}, "entityName": {"add_observations", `"Red Lamp"`},
+		"table_name": {"describe_table", `"planets"`}, "userId": {"get_user", "12"}, "entityName": {"add_observations", `"Red Lamp"`},
 		"path": {"read_file", `"a/notes.txt"`}, "directory": {"search_files", `"archive"`}, "flavour": {"taste", ""},
 	} {
 		found, _ := v.best(label{words(param), nouns(tc.tool)}, any)
@@ -159,9 +158,6 @@ func TestValuesByLabel(t *testing.T) {
 	difference := label{[]string{"time", "difference"}, []string{"time"}}
 	if of := difference.about(label{[]string{"time"}, nouns("convert_time")}); of >= surely {
 		t.Errorf("the difference of times is a time: %d", of)
-	}
-	if len(v.tables) != 2 || !slices.Equal(v.tables[1].columns, []string{"id", "name", "year"}) {
-		t.Errorf("tables %+v", v.tables)
 	}
 }
 

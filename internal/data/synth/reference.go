@@ -95,7 +95,7 @@ func (m *maker) tryOnce(ctx context.Context, s scenario.Scenario, run int) (pass
 func (m *maker) blind(ctx context.Context, list []draftOf, why []string) error {
 	return atOnce(m.workers, len(list), func(i int) error {
 		d := &list[i]
-		if why[i] != "" || d.of.abstains() || slices.ContainsFunc(d.Checks, func(c scenario.Check) bool { return c.Type == scenario.CallCheck && !c.Refused }) {
+		if why[i] != "" || d.of.program != nil || d.of.abstains() || slices.ContainsFunc(d.Checks, func(c scenario.Check) bool { return c.Type == scenario.CallCheck && !c.Refused }) {
 			return nil // a check of the call holds its arguments
 		}
 		other, ok := m.blindCall(d.of)

@@ -26,6 +26,10 @@ func (m *maker) split(list []draftOf) {
 	tested := 0
 	for i := range list {
 		switch list[i].Split = scenario.Train; {
+		case list[i].of.shelf != nil && list[i].of.shelf.split != "":
+			list[i].Split = list[i].of.shelf.split
+		case list[i].of.program != nil: // of the server's own data each task stands for itself
+			list[i].Split = m.drawSplit(list[i].of.key())
 		case list[i].of.abstains():
 			without = append(without, i)
 		case m.isHeld(list[i].of):

@@ -18,6 +18,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/kinds"
+	"hone/internal/data/programs"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
@@ -41,6 +42,7 @@ type Options struct {
 	SplitBy string     // Task, ByTool or ByServer
 	Abstain float64    // share of scenarios that are to be answered without a call [0.2]
 	Several float64    // share of scenarios with several calls [0.4]
+	Asked   float64    // share of programs over what a server lists, where it lists anything [0.8]; negative: none
 	Workers int        // sessions at once [4]
 	Version string     // of the program, for the provenance
 	Kinds   *kinds.Set // of a user's file; nil: none
@@ -95,11 +97,13 @@ type Candidate struct {
 	Calls   []Call
 	Checks  []scenario.Check
 	Answer  answer
-	Subject string   // of those without calls: what is asked
-	Proof   []string // names of the plays in the ledger that proved it
-	Why     string   // it was dropped for; "" while it is not
-	Fell    string   // the stage at which
-	own     *own     // nil: it is not of a kind of the user's
+	Subject string            // of those without calls: what is asked
+	Proof   []string          // names of the plays in the ledger that proved it
+	Why     string            // it was dropped for; "" while it is not
+	Fell    string            // the stage at which
+	own     *own              // nil: it is not of a kind of the user's
+	program *programs.Program // nil: the task says its own call
+	shelf   *shelf            // in which the program takes place
 
 	Task     string            // once it is worded
 	Taught   bool              // the teacher thought of it
@@ -134,6 +138,7 @@ type maker struct {
 	byName map[string]*subject
 	worlds []*realm
 	held   map[string]bool // tools or servers that training does not see
+	asks   map[string]bool // servers of which programs are made
 	asking asking
 	fallen []draftOf      // at a gate
 	stages map[string]int // plays that were begun, by stage
@@ -145,54 +150,77 @@ type maker struct {
 func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o Options) (*Result, error) {
 	m := newMaker(from, tools, l, o)
 	defer m.player.close()
-	if err := m.explore(ctx); err != nil {
-		return nil, err
-	}
-	m.player.renewed = m.renew(m.worlds[0])
-	d := &drafts{maker: m, seen: map[string]bool{}, count: map[string]int{}}
-	if err := d.draftOwn(ctx); err != nil {
-		return nil, err
-	}
-	drafted := d.first()
-	if m.Teacher != nil {
-		taught, err := d.teach(ctx, d.wantedSingles())
-		if err != nil {
-			return nil, err
-		}
-		drafted = append(taught, drafted...)
-	}
-	for round := 1; len(drafted) > 0; round++ {
-		if err := m.prove(ctx, drafted); err != nil {
-			return nil, err
-		}
-		drafted = d.more(round)
-	}
-	worded, err := m.write(ctx, m.choose(d.list, m.wanted()))
+	asked, err := m.programs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	held, err := m.vet(ctx, worded)
+	list, drafted, err := m.others(ctx, m.N-len(asked))
 	if err != nil {
 		return nil, err
 	}
-	list, err := m.refer(ctx, held)
-	if err != nil {
-		return nil, err
-	}
-	list = m.trim(list)
+	list = append(asked, list...)
 	out := make([]scenario.Scenario, len(list))
 	for i := range list {
 		list[i].finish(m)
 		out[i] = list[i].Scenario
 	}
-	m.report.Own = m.ownRows(d.list, list)
+	m.report.Own = m.ownRows(drafted, list)
 	m.report.finish(m, out)
-	return &Result{Scenarios: out, Rejected: m.rejected(d.list), Report: m.report}, nil
+	return &Result{Scenarios: out, Rejected: m.rejected(drafted), Report: m.report}, nil
+}
+
+// others makes n tasks of calls whose values the task says, for the servers of which no programs were made.
+func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*Candidate, err error) {
+	all := m.tools
+	m.tools = slices.DeleteFunc(slices.Clone(all), func(s *subject) bool { return m.asks[s.Server] })
+	defer func() { m.tools = all }()
+	if m.N = n; n <= 0 || len(m.tools) == 0 {
+		return nil, nil, nil
+	}
+	if err := m.explore(ctx); err != nil {
+		return nil, nil, err
+	}
+	m.player.renewed = m.renew(m.worlds[0])
+	d := &drafts{maker: m, seen: map[string]bool{}, count: map[string]int{}}
+	if err := d.draftOwn(ctx); err != nil {
+		return nil, nil, err
+	}
+	first := d.first()
+	if m.Teacher != nil {
+		taught, err := d.teach(ctx, d.wantedSingles())
+		if err != nil {
+			return nil, nil, err
+		}
+		first = append(taught, first...)
+	}
+	records, err := m.records(ctx, int(m.asked()*float64(m.N)))
+	if err != nil {
+		return nil, nil, err
+	}
+	d.list, first = append(d.list, records...), append(first, records...)
+	for round := 1; len(first) > 0; round++ {
+		if err := m.prove(ctx, first); err != nil {
+			return nil, nil, err
+		}
+		first = d.more(round)
+	}
+	worded, err := m.write(ctx, m.choose(d.list, m.wanted()))
+	if err != nil {
+		return nil, nil, err
+	}
+	held, err := m.vet(ctx, worded)
+	if err != nil {
+		return nil, nil, err
+	}
+	if list, err = m.refer(ctx, held); err != nil {
+		return nil, nil, err
+	}
+	return m.trim(list), d.list, nil
 }
 
 // newMaker knows of the tools what is said of them.
 func newMaker(from environment.Tools, tools []Tool, l *Ledger, o Options) *maker {
-	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{}}
+	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{}, asks: map[string]bool{}, worlds: []*realm{{}}}
 	m.player = player{from: from, ledger: l, workers: m.Workers, tool: m.byName}
 	for _, t := range tools {
 		s := &subject{Tool: t, schema: readParam(t.InputSchema)}
@@ -219,6 +247,9 @@ func (o Options) withDefaults() Options {
 	if o.Several == 0 {
 		o.Several = 0.4
 	}
+	if o.Asked == 0 {
+		o.Asked = 0.8
+	}
 	if o.Workers <= 0 {
 		o.Workers = 4
 	}
@@ -229,6 +260,14 @@ func (o Options) withDefaults() Options {
 		o.Progress = func(string, int, int, string) {}
 	}
 	return o
+}
+
+// asked is the share of programs over what a server lists. They are about many tools, so none is held out of them.
+func (o Options) asked() float64 {
+	if o.SplitBy != ByTask {
+		return 0
+	}
+	return max(0, o.Asked)
 }
 
 // random is a stream of its own for each name: what one stage draws changes nothing in another.

@@ -423,3 +423,30 @@ func TestAnswersAreResults(t *testing.T) {
 		t.Errorf("%d answers are asked for", answers)
 	}
 }
+
+// Of a server that lists things, most tasks are programs over what it lists: questions of which the answer is computed, and
+// changes that the list shows. Each holds when it is tried, and none wants a certain call.
+func TestProgramsOverLists(t *testing.T) {
+	shop := newShop(t)
+	o := optionsOf(shop)
+	o.Asked = 0
+	made := run(t, shop, shopTools(), o)
+	asked, kinds := 0, map[string]bool{}
+	for i := range made.Scenarios {
+		x := &made.Scenarios[i]
+		if !strings.HasPrefix(x.Provenance.Wording, "asked ") {
+			continue
+		}
+		asked++
+		kinds[x.Provenance.Kind] = true
+		if slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.CallCheck }) {
+			t.Errorf("%s wants a call, where any way will do", x.Task)
+		}
+		if found, err := (vet.Trial{Tools: shop}).Row(t.Context(), x); err != nil || len(found) > 0 {
+			t.Errorf("%s (%s): %v %v", x.Task, x.Provenance.Kind, found, err)
+		}
+	}
+	if asked < 30 || len(kinds) < 6 {
+		t.Errorf("%d of %d are programs, of %v\n%v", asked, len(made.Scenarios), kinds, made.Report.Rows())
+	}
+}

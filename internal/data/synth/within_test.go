@@ -2,14 +2,16 @@ package synth
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	_ "modernc.org/sqlite"
 
+	"hone/internal/data/programs"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
 )
@@ -66,40 +68,121 @@ func database(t *testing.T) (*shop, []Tool) {
 	return s, []Tool{tool("query", "Execute a query on the database.", `{"type":"object","properties":{"query":{"type":"string","description":"SQL query to execute"}},"required":["query"]}`)}
 }
 
-// A server with one tool, which takes SQL, has tasks of several calls: the second is about what the first named, or sees
-// what it put there. What rows are put in is seen in the table, not by the words of the call.
-func TestOneToolThatTakesSQL(t *testing.T) {
+// A server with one tool, which takes SQL, has tasks from programs over invented tables: they look at the tables first, most
+// need several calls, and each holds when it is tried.
+func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 	s, tools := database(t)
 	o := optionsOf(s)
-	o.N = 20
+	o.N = 40
 	made := run(t, s, tools, o)
 	r := made.Report
-	if len(made.Scenarios) < 16 || r.Several < 0.35 || r.Kinds[chain] < 2 || r.Kinds[readBack] < 2 || r.Kinds[pair] == 0 {
-		t.Errorf("%d scenarios, %.2f of several calls, %v\n%v", len(made.Scenarios), r.Several, r.Kinds, r.Rows())
+	if len(made.Scenarios) < 34 || r.Several < 0.8 || len(r.Kinds) < 12 || r.Calling[scenario.Train] < 16 || r.Calling[scenario.Test] < 4 {
+		t.Errorf("%d scenarios, %.2f of several calls, %v, %v\n%v", len(made.Scenarios), r.Several, r.Kinds, r.Calling, r.Rows())
 	}
-	firsts, puts, states := map[string]bool{}, 0, 0
+	of := map[string]map[string]bool{} // tables by split
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]
 		if found, err := (vet.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
 			t.Errorf("%s: %v %v", x.Task, found, err)
 		}
-		if slices.ContainsFunc(x.Gold, func(g scenario.Gold) bool { return strings.Contains(string(g.Arguments), "INSERT ") }) && x.Provenance.Kind != recovery {
-			puts++
-			if slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.StateCheck }) {
+		writes, states := false, 0
+		for k, g := range x.Gold {
+			text := textOf(find(g.Arguments, "query"))
+			if k == 0 && !strings.Contains(text, "sqlite_master") {
+				t.Errorf("%s begins with %s", x.Task, text)
+			}
+			writes = writes || strings.HasPrefix(text, "INSERT") || strings.HasPrefix(text, "UPDATE") || strings.HasPrefix(text, "DELETE")
+		}
+		for _, c := range x.Checks {
+			if c.Type == scenario.StateCheck {
 				states++
 			}
+			if c.Type == scenario.CallCheck {
+				t.Errorf("%s wants a call, where any way will do", x.Task)
+			}
 		}
-		if x.Provenance.Kind == chain {
-			first, _, _ := strings.Cut(sqlOf(Call{Arguments: x.Gold[0].Arguments}), "(")
-			firsts[first] = true
-			if !strings.Contains(x.Task, "[") || strings.Contains(x.Task, sqlOf(Call{Arguments: x.Gold[1].Arguments})) {
-				t.Errorf("the task says what the first call is to tell: %s", x.Task)
+		if writes && states < 2 {
+			t.Errorf("%s: %d looks at what is there in the end", x.Task, states)
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(textOf(find(x.Setup[0].Arguments, "query")), "CREATE TABLE "), " ")
+		if of[x.Split] == nil {
+			of[x.Split] = map[string]bool{}
+		}
+		of[x.Split][name] = true
+	}
+	for name := range of[scenario.Test] {
+		if of[scenario.Train][name] {
+			t.Errorf("test tasks are about %s, as training tasks are", name)
+		}
+	}
+}
+
+// The tables that a database has are asked about, and what is asked is in them.
+func TestProgramsOverLiveTables(t *testing.T) {
+	s, tools := database(t)
+	inner := s.tools["query"]
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) { // a database that was there before
+		if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
+			for _, text := range []string{"CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT, city TEXT)", "INSERT INTO owners VALUES (1, 'Ana Sol', 'Oslo'), (2, 'Ben Ray', 'Lima'), (3, 'Cy Orr', 'Oslo')",
+				"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, owner_id INTEGER)", "INSERT INTO boats VALUES (1, 'Skua', 9, 1), (2, 'Tern', 12, 1), (3, 'Gull', 7, 2), (4, 'Ibis', 15, 3), (5, 'Rail', 6, 2)"} {
+				if _, err := inner(st, map[string]any{"query": text}); err != nil {
+					return "", err
+				}
+			}
+		}
+		return objects(inner, st, fmt.Sprint(args["query"]))
+	}
+	o := optionsOf(s)
+	o.N = 40
+	made := run(t, s, tools, o)
+	live := 0
+	for _, x := range made.Scenarios {
+		if len(x.Setup) == 0 {
+			live++
+			raw, _ := json.Marshal(x.Gold)
+			text := string(raw)
+			if x.Provenance.Kind != programs.AskBack && x.Provenance.Kind != programs.Cannot && !strings.Contains(text, "owners") && !strings.Contains(text, "boats") {
+				t.Errorf("%s asks of %s", x.Task, text)
 			}
 		}
 	}
-	if len(firsts) < 2 || puts < 4 || states < puts {
-		t.Errorf("chains begin with %v, of %d tasks that put a row in, %d are seen by the row", firsts, puts, states)
+	if live < 12 || live == len(made.Scenarios) {
+		t.Errorf("%d of %d are about the tables that are there\n%v", live, len(made.Scenarios), made.Report.Rows())
 	}
+}
+
+// objects are the rows of a query as JSON objects.
+func objects(query func(*stock, map[string]any) (string, error), s *stock, text string) (string, error) {
+	if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "PRAGMA") {
+		return query(s, map[string]any{"query": text})
+	}
+	db, err := sql.Open("sqlite", filepath.Join(s.dir, "data.db"))
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	rows, err := db.Query(text)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	columns, _ := rows.Columns()
+	list := []map[string]any{}
+	for rows.Next() {
+		row, into, object := make([]any, len(columns)), make([]any, len(columns)), map[string]any{}
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return "", err
+		}
+		for i, name := range columns {
+			object[name] = row[i]
+		}
+		list = append(list, object)
+	}
+	out, err := json.Marshal(list)
+	return string(out), err
 }
 
 // The number that one call comes to goes into the expression of the next, and both plays must have come to it.

@@ -123,6 +123,10 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 	for try := range rewordings {
 		f := pick(random, families(d.Split))
 		switch {
+		case c.program != nil:
+			said := c.program.Word(random, d.Split)
+			d.Task, d.GoldAnswer, f.Name = said.Task, said.Answer, "asked "+d.Split
+			d.Checks = append(slices.Clone(c.Checks), said.Checks...)
 		case c.own != nil:
 			d.Task, f.Name = m.text(c, f, random), c.own.wording(d.Split)
 			if len(c.own.kind.HeldOut) == 0 {
@@ -138,7 +142,7 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		default:
 			m.byTemplate(d, f, random)
 		}
-		if plain := normal(d.Task); !said[plain] && (try == rewordings-1 || c.Teacher != "" || c.own != nil || !m.describes(d)) {
+		if plain := normal(d.Task); !said[plain] && (try == rewordings-1 || c.program != nil || c.Teacher != "" || c.own != nil || !m.describes(d)) {
 			said[plain] = true
 			d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(key + d.Task).String()[:10])
 			d.Tags = append(d.Tags, kind)
@@ -165,6 +169,9 @@ func (m *maker) byTemplate(d *draftOf, f family, r *rand.Rand) {
 // key names a candidate among all.
 func (c *Candidate) key() string {
 	key := fmt.Sprint(c.Kind, c.Subject, c.Variant, c.World)
+	if c.program != nil {
+		key += c.program.Key()
+	}
 	for _, x := range c.Calls {
 		key += x.key()
 	}
@@ -273,7 +280,7 @@ func (m *maker) validate(ctx context.Context, list []draftOf, why []string) erro
 	var done atomic.Int64
 	return atOnce(m.workers, len(list), func(i int) error {
 		defer func() { m.Progress("validate", int(done.Add(1)), len(list), "") }()
-		if why[i] != "" {
+		if why[i] != "" || list[i].of.program != nil { // whose plays have shown what a check wants
 			return nil
 		}
 		found := vet.Alone(&list[i].Scenario)

@@ -1,0 +1,480 @@
+package programs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// another draws a value for a column that differs from the one there: of those that others have, or near it.
+func (d *drawer) another(t *Table, i int, not any) any {
+	if t.Columns[i].Bool && not != nil {
+		return map[bool]int64{true: 0, false: 1}[equal(not, int64(1))]
+	}
+	if x, ok := asFloat(not); ok && t.Columns[i].Ref == nil {
+		if _, whole := not.(int64); whole {
+			return max(1, int64(x)+int64(pick(d.r, []int{-20, -5, -3, -2, -1, 1, 2, 3, 5, 10, 25, 50})))
+		}
+		return math.Abs(math.Round(100*(x+float64(pick(d.r, []int{-3, -2, -1, 1, 2, 5, 10}))))) / 100
+	}
+	var values []any
+	for _, row := range t.Rows {
+		if row[i] != nil && Show(row[i]) != "" && !equal(row[i], not) {
+			values = append(values, row[i])
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return pick(d.r, values)
+}
+
+// update is a statement that sets one column where some conditions hold.
+func update(t *Table, column int, value string, where []Cond) Step {
+	return Step{SQL: "UPDATE " + Ident(t.Name) + " SET " + Ident(t.Columns[column].Name) + " = " + value + filter(t, where), Writes: true}
+}
+
+// set changes one property of a named thing; twice where the person corrects themself, of which the second holds.
+func (d *drawer) set(corrected bool) *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	props := t.properties(nil)
+	row := d.sole(t)
+	if row == nil || len(props) == 0 {
+		return nil
+	}
+	i := pick(d.r, props)
+	c := t.Columns[i]
+	v := d.another(t, i, row[i])
+	if v == nil || equal(v, row[i]) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["x"], slots["attr"], slots["v"] = t.named(row), Words(c.Name), c.show(v)
+	if c.Kind == Date {
+		slots["v"] = d.spokenDate(slots["v"])
+	}
+	value, tables := Literal(v), []*Table{t}
+	if c.Ref != nil {
+		to := c.Ref.byKey(v)
+		if to == nil || c.Ref.named(to) == "" || c.Ref.Columns[c.Ref.Label].Ref != nil || len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
+			return nil
+		}
+		slots["v"] = c.Ref.named(to)
+		value = "(SELECT " + Ident(c.Ref.Columns[c.Ref.Key].Name) + " FROM " + Ident(c.Ref.Name) + " WHERE " + c.Ref.test(c.Ref.Label, "", Is, to[c.Ref.Label]) + ")"
+		tables = append(tables, c.Ref)
+	}
+	pattern := "set"
+	if corrected {
+		other := d.another(t, i, v)
+		if other == nil || equal(other, v) || equal(other, row[i]) {
+			return nil
+		}
+		if pattern, slots["old"] = "correct", Show(other); c.Ref != nil {
+			if slots["old"] = c.Ref.named(c.Ref.byKey(other)); slots["old"] == "" {
+				return nil
+			}
+		}
+	}
+	return &Program{pattern: pattern, slots: slots, Steps: []Step{update(t, i, value, []Cond{t.label(row)})}, Tables: tables, apply: func() { row[i] = v }}
+}
+
+// setTwo changes two properties of a named thing in one request.
+func (d *drawer) setTwo() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	props := slices.DeleteFunc(t.properties(nil), func(i int) bool { return t.Columns[i].Ref != nil })
+	row := d.sole(t)
+	if row == nil || len(props) < 2 {
+		return nil
+	}
+	d.r.Shuffle(len(props), func(i, j int) { props[i], props[j] = props[j], props[i] })
+	slots, sets := d.about(t), []string{}
+	slots["x"] = t.named(row)
+	for k, i := range props[:2] {
+		c := t.Columns[i]
+		v := d.another(t, i, row[i])
+		if v == nil || equal(v, row[i]) {
+			return nil
+		}
+		said := c.show(v)
+		if c.Kind == Date {
+			said = d.spokenDate(said)
+		}
+		slots[[]string{"attr", "attr2"}[k]], slots[[]string{"v", "v2"}[k]] = Words(c.Name), said
+		sets = append(sets, Ident(c.Name)+" = "+Literal(v))
+	}
+	return &Program{pattern: "set_two", slots: slots, Tables: []*Table{t},
+		Steps: []Step{{SQL: "UPDATE " + Ident(t.Name) + " SET " + strings.Join(sets, ", ") + filter(t, []Cond{t.label(row)}), Writes: true}}}
+}
+
+// cannot asks of a thing that is there what no database does.
+func (d *drawer) cannot() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	row := d.sole(t)
+	if row == nil {
+		return nil
+	}
+	slots := d.about(t)
+	deed := pick(d.r, [][2]string{{"send {x} a text message", "send messages"}, {"email {x} a summary", "send emails"}, {"call {x} on the phone", "make phone calls"}, {"print a label for {x}", "print"},
+		{"put {x} into my calendar", "reach a calendar"}, {"translate the entry of {x} into French and mail it", "send mail"}, {"order flowers for {x}", "place orders"}, {"set an alarm for {x}", "set alarms"}, {"draw a chart for {x}", "draw charts"}})
+	slots["x"] = t.named(row)
+	slots["verb"] = strings.ReplaceAll(deed[0], "{x}", slots["x"])
+	return &Program{pattern: "cannot", slots: slots, Answer: Answer{Form: "cannot", Values: []string{"I can't do that: none of my tools can " + deed[1] + "."}}}
+}
+
+// mostChanged bounds what one request changes.
+const mostChanged = 8
+
+func (d *drawer) setAll() *Program {
+	t, where, phrase := d.filtered(1)
+	if t == nil {
+		return nil
+	}
+	props := slices.DeleteFunc(t.properties(nil), func(i int) bool { return i == where[0].Column || t.Columns[i].Ref != nil })
+	rows := t.rows(where)
+	if len(props) == 0 || len(rows) == 0 || len(rows) > mostChanged {
+		return nil
+	}
+	i := pick(d.r, props)
+	v := d.another(t, i, rows[0][i])
+	if v == nil {
+		return nil
+	}
+	slots := d.about(t)
+	slots["filter"], slots["attr"], slots["v"] = phrase, Words(t.Columns[i].Name), t.Columns[i].show(v)
+	return &Program{pattern: "set_all", slots: slots, Steps: []Step{update(t, i, Literal(v), where)}, Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables(), apply: func() {
+		for _, row := range rows {
+			row[i] = v
+		}
+	}}
+}
+
+func (d *drawer) adjust() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	props := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() && !c.Bool })
+	if len(props) == 0 {
+		return nil
+	}
+	i := pick(d.r, props)
+	slots := d.about(t)
+	where, tables := []Cond(nil), []*Table{t}
+	if d.r.IntN(2) == 0 {
+		row := d.sole(t)
+		if row == nil || row[i] == nil || t.Columns[t.Label].Ref != nil {
+			return nil
+		}
+		where, slots["x"] = []Cond{t.label(row)}, t.named(row)
+	} else {
+		c, phrase, ok := d.condition(t, i)
+		if !ok {
+			return nil
+		}
+		where, slots["filter"] = []Cond{c}, phrase
+		tables = (Query{Table: t, Where: where, Agg: "COUNT"}).tables()
+	}
+	rows := t.rows(where)
+	if len(rows) == 0 || len(rows) > mostChanged || slices.ContainsFunc(rows, func(row []any) bool { _, ok := asFloat(row[i]); return !ok }) {
+		return nil
+	}
+	by := int64(pick(d.r, []int{1, 2, 3, 5, 10}))
+	up := d.r.IntN(3) > 0
+	sign := "+"
+	if !up {
+		sign = "-"
+		if slices.ContainsFunc(rows, func(row []any) bool { x, _ := asFloat(row[i]); return x < float64(by) }) {
+			return nil
+		}
+	}
+	slots["attr"], slots["v"] = Words(t.Columns[i].Name), Show(by)
+	pattern := map[bool]string{true: "raise", false: "lower"}[up]
+	if slots["x"] == "" {
+		pattern += "_all"
+	}
+	column := Ident(t.Columns[i].Name)
+	return &Program{pattern: pattern, slots: slots, Steps: []Step{update(t, i, column+" "+sign+" "+Show(by), where)}, Tables: tables}
+}
+
+func (d *drawer) remove() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	row := d.sole(t)
+	if from, column := d.referrer(t); row == nil || from != nil && slices.ContainsFunc(from.Rows, func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) }) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["x"] = t.named(row)
+	return &Program{pattern: "remove", slots: slots, Steps: []Step{{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, []Cond{t.label(row)}), Writes: true}}, Tables: []*Table{t}}
+}
+
+func (d *drawer) removeAll() *Program {
+	t, where, phrase := d.filtered(1)
+	if t == nil {
+		return nil
+	}
+	rows := t.rows(where)
+	if from, _ := d.referrer(t); from != nil || len(rows) == 0 || len(rows) > mostChanged {
+		return nil
+	}
+	slots := d.about(t)
+	slots["filter"] = phrase
+	return &Program{pattern: "remove_all", slots: slots, Steps: []Step{{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}},
+		Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables()}
+}
+
+// given draws the values of a new row: columns, their literals, how they are said, and the tables that were looked into.
+func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Table, name string) {
+	tables = []*Table{t}
+	for i, c := range t.Columns {
+		row := pick(d.r, t.Rows)
+		switch {
+		case i == t.Key && i != t.Label:
+			if key, ok := t.next(); d.w.NoKeys && ok {
+				columns, literals = append(columns, Ident(c.Name)), append(literals, Show(key))
+			}
+			continue
+		case i == t.Label:
+			v := d.fresh(t)
+			if v == nil {
+				return nil, nil, nil, nil, ""
+			}
+			if name = Show(v); len(c.Parts) == 2 {
+				first, last, _ := strings.Cut(name, " ")
+				columns = append(columns, Ident(t.Columns[c.Parts[0]].Name), Ident(t.Columns[c.Parts[1]].Name))
+				literals = append(literals, Literal(first), Literal(last))
+				continue
+			}
+			columns, literals = append(columns, Ident(c.Name)), append(literals, Literal(v))
+			continue
+		case slices.Contains(t.Columns[t.Label].Parts, i):
+			continue
+		case row[i] == nil || len(said) >= 2 && d.r.IntN(3) == 0:
+			continue
+		}
+		v := row[i]
+		if c.Ref == nil && (c.Kind == Number) {
+			v = d.another(t, i, v)
+		}
+		literal, text := Literal(v), c.show(v)
+		if c.Ref != nil {
+			to := c.Ref.byKey(v)
+			if to == nil || c.Ref.Columns[c.Ref.Label].Ref != nil || len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
+				continue
+			}
+			text = c.Ref.named(to)
+			literal = "(SELECT " + Ident(c.Ref.Columns[c.Ref.Key].Name) + " FROM " + Ident(c.Ref.Name) + " WHERE " + c.Ref.test(c.Ref.Label, "", Is, to[c.Ref.Label]) + ")"
+			tables = append(tables, c.Ref)
+		}
+		columns, literals, said = append(columns, Ident(c.Name)), append(literals, literal), append(said, Words(c.Name)+" "+text)
+	}
+	return columns, literals, said, tables, name
+}
+
+// next is the key after the greatest; ok is false where keys are no numbers.
+func (t *Table) next() (key int64, ok bool) {
+	for _, row := range t.Rows {
+		n, is := row[t.Key].(int64)
+		if !is {
+			return 0, false
+		}
+		key = max(key, n)
+	}
+	return key + 1, true
+}
+
+// adding are the steps that add a row: where the store gives no keys, the greatest is looked up first.
+func (d *drawer) adding(t *Table, columns, literals []string) (steps []Step) {
+	if d.w.NoKeys && t.Key >= 0 && t.Key != t.Label {
+		steps = append(steps, Step{SQL: "SELECT MAX(" + Ident(t.Columns[t.Key].Name) + ") FROM " + Ident(t.Name)})
+	}
+	return append(steps, Step{SQL: "INSERT INTO " + Ident(t.Name) + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(literals, ", ") + ")", Writes: true})
+}
+
+// fresh draws a label that no row has, of the form of those that are there.
+func (d *drawer) fresh(t *Table) any {
+	for range tries {
+		a, b := t.named(pick(d.r, t.Rows)), t.named(pick(d.r, t.Rows))
+		var v any
+		if n, ok := t.Rows[0][t.Label].(int64); ok {
+			v = n + int64(500+d.r.IntN(400))
+		} else if x, y := strings.Fields(a), strings.Fields(b); len(x) > 1 && len(y) > 1 {
+			v = strings.Join(append(slices.Clone(x[:len(x)-1]), y[len(y)-1]), " ")
+		} else if i := strings.LastIndexByte(a, '-'); i > 0 && i < len(a)-1 && strings.Trim(a[i+1:], "0123456789") == "" {
+			v = fmt.Sprintf("%s%d", a[:i+1], 100+d.r.IntN(900))
+		} else if len(x) == 1 {
+			v = pick(d.r, []string{invented(d.r, "first"), pick(d.r, lastNames())})
+		}
+		if v != nil && !slices.ContainsFunc(t.Rows, func(row []any) bool { return strings.EqualFold(Show(row[t.Label]), Show(v)) }) {
+			return v
+		}
+	}
+	return nil
+}
+
+func (d *drawer) insert() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	columns, literals, said, tables, name := d.given(t)
+	if name == "" || len(said) == 0 {
+		return nil
+	}
+	slots := d.about(t)
+	slots["x"], slots["given"] = name, enumerate(said)
+	return &Program{pattern: "insert", slots: slots, Steps: d.adding(t, columns, literals), Tables: tables, Free: true}
+}
+
+func enumerate(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// actIf adds a thing, or removes one, only where there is none, or one, as the person says.
+func (d *drawer) actIf() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	slots := d.about(t)
+	if d.r.IntN(2) == 0 { // a thing by its name: added unless it is there
+		columns, literals, said, tables, name := d.given(t)
+		if name == "" || len(said) == 0 {
+			return nil
+		}
+		there := d.r.IntN(2) == 0
+		row := d.sole(t)
+		if there {
+			if row == nil {
+				return nil
+			}
+			name = t.named(row)
+		}
+		q := Query{Table: t, Where: []Cond{{t.Label, -1, Is, d.asLabel(t, name)}}, Agg: "COUNT", Of: -1, Order: -1}
+		slots["x"], slots["given"] = name, enumerate(said)
+		p := &Program{pattern: "add_unless", slots: slots, Steps: []Step{{SQL: q.SQL()}}, Tables: tables, Free: true, Result: shown(q.Run())}
+		if there {
+			p.Answer = Answer{Form: "left", Values: []string{"Nothing was changed: " + name + " is already there."}}
+		} else {
+			p.Steps = append(p.Steps, d.adding(t, columns, literals)...)
+			p.Result = nil
+		}
+		return p
+	}
+	// A property that is changed only where it is beyond a bound.
+	props := t.properties(isNumber)
+	row := d.sole(t)
+	if row == nil || len(props) == 0 {
+		return nil
+	}
+	i := pick(d.r, props)
+	x, ok := asFloat(row[i])
+	if !ok || x < 2 {
+		return nil
+	}
+	bound := d.another(t, i, row[i])
+	v := d.another(t, i, bound)
+	if bound == nil || v == nil || equal(bound, row[i]) || equal(v, row[i]) {
+		return nil
+	}
+	below := less(row[i], bound)
+	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
+	slots["x"], slots["attr"], slots["bound"], slots["v"] = t.named(row), Words(t.Columns[i].Name), Show(bound), Show(v)
+	p := &Program{pattern: "set_if", slots: slots, Steps: []Step{{SQL: q.SQL()}}, Tables: []*Table{t}, Result: shown(q.Run())}
+	if below {
+		p.Steps = append(p.Steps, update(t, i, Literal(v), q.Where))
+	} else {
+		p.Answer = Answer{Form: "left", Values: []string{"Nothing was changed: the " + slots["attr"] + " of " + slots["x"] + " is " + Show(row[i]) + "."}}
+	}
+	return p
+}
+
+// asLabel is a name as a value of the label's kind.
+func (d *drawer) asLabel(t *Table, name string) any {
+	for _, row := range t.Rows {
+		if t.named(row) == name {
+			return row[t.Label]
+		}
+	}
+	if _, ok := t.Rows[0][t.Label].(int64); ok {
+		var n int64
+		_, _ = fmt.Sscan(name, &n) // made of digits
+		return n
+	}
+	return name
+}
+
+// several are a change and something else in one message. What is asked behind a change is asked of another table, or of
+// the world as it is then.
+func (d *drawer) several() *Program {
+	first := d.draw(pick(d.r, []string{Set, Set, Insert, Remove, Count, Lookup, Best}))
+	second := d.draw(pick(d.r, []string{Set, Count, Lookup, Best, YesNo, Set, Insert}))
+	if first == nil || second == nil || first.Answer.Form != "" && second.Answer.Form != "" && first.pattern == second.pattern {
+		return nil
+	}
+	shared := slices.ContainsFunc(second.Tables, func(t *Table) bool { return slices.Contains(first.Tables, t) })
+	if shared && (first.Changes() || second.Changes()) { // one might change what the other means
+		return nil
+	}
+	p := *first
+	p.then, p.Steps, p.Free = second, slices.Concat(first.Steps, second.Steps), first.Free || second.Free
+	for _, t := range second.Tables {
+		if !slices.Contains(p.Tables, t) {
+			p.Tables = append(p.Tables, t)
+		}
+	}
+	p.Result = second.Result
+	if second.Answer.Form == "" {
+		p.Result = first.Result
+	}
+	if first.Changes() != second.Changes() || first.Answer.Form != "" && second.Answer.Form != "" { // results of two reads are compared one by one elsewhere
+		p.Result = nil
+	}
+	return &p
+}
+
+// unknown asks for a property that no table has: whoever looks finds that it is not recorded.
+func (d *drawer) unknown() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	row := d.sole(t)
+	attr := pick(d.r, []string{"nickname", "birthplace", "shoe size", "blood type", "favourite colour", "insurance number", "website", "weight", "middle name", "serial number", "opening hours", "postcode", "supplier", "height"})
+	if row == nil || slices.ContainsFunc(d.w.Tables, func(o *Table) bool {
+		return slices.ContainsFunc(o.Columns, func(c Column) bool {
+			return strings.Contains(Words(c.Name), strings.Fields(attr)[0]) || strings.Contains(attr, Words(c.Name))
+		})
+	}) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["x"], slots["attr"] = t.named(row), attr
+	return &Program{pattern: "lookup", slots: slots, Tables: []*Table{t}, Answer: Answer{Form: "unknown", Values: []string{"The " + attr + " of " + slots["x"] + " is not recorded."}}}
+}
+
+// askBack is a change whose value the person forgot to say.
+func (d *drawer) askBack() *Program {
+	p := d.set(false)
+	if p == nil {
+		return nil
+	}
+	p.pattern, p.Steps, p.Tables, p.apply = "set_nothing", nil, nil, nil
+	p.Answer = Answer{Form: "question", Values: []string{"What should the " + p.slots["attr"] + " of " + p.slots["x"] + " be?"}}
+	return p
+}

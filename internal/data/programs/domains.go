@@ -1,0 +1,243 @@
+package programs
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed domains.json
+var domainsFile []byte
+
+// domain is a kind of everyday business, of which worlds are drawn.
+type domain struct {
+	Name   string        `json:"name"`
+	Tables []domainTable `json:"tables"`
+}
+
+type domainTable struct {
+	Name    string         `json:"name"`
+	One     string         `json:"one"`
+	Many    string         `json:"many"`
+	Rows    [2]int         `json:"rows"`
+	Columns []domainColumn `json:"columns"`
+}
+
+type domainColumn struct {
+	Name  string          `json:"name"`
+	Gen   json.RawMessage `json:"gen"` // a list of values, or a rule: "int LOW HIGH STEP", "person", ...
+	Ref   string          `json:"ref"`
+	Null  float64         `json:"null"` // share of rows without a value
+	With  string          `json:"with"`
+	More  string          `json:"more"`
+	Less  string          `json:"less"`
+	Most  string          `json:"most"`
+	Least string          `json:"least"`
+	Asks  string          `json:"asks"`
+}
+
+func domains() (list []domain) {
+	if err := json.Unmarshal(domainsFile, &list); err != nil {
+		panic(err) // the file is compiled in
+	}
+	return list
+}
+
+// NumDomains is how many kinds of business there are.
+func NumDomains() int { return len(domains()) }
+
+// Invent draws a world of the domain with that index: tables with keys, of which some columns are left out, so that no
+// two worlds have one schema.
+func Invent(r *rand.Rand, index int) *World {
+	d := domains()[index]
+	w := &World{Name: d.Name}
+	flags := r.IntN(2) == 0 // yes and no are 1 and 0
+	for _, dt := range d.Tables {
+		t := &Table{Name: dt.Name, One: dt.One, Many: dt.Many, Key: 0, Label: 1}
+		if r.IntN(4) == 0 {
+			t.Name = strings.ReplaceAll(dt.One, " ", "_")
+		}
+		key := pick(r, []string{"id", "id", "id", strings.ReplaceAll(dt.One, " ", "_") + "_id"})
+		t.Columns = []Column{{Name: key, Kind: Number}}
+		camel := r.IntN(5) == 0
+		var gens []domainColumn
+		for i, dc := range dt.Columns {
+			if i > 1 && dc.Ref == "" && len(dt.Columns) > 4 && r.IntN(5) == 0 {
+				continue
+			}
+			c := Column{Name: dc.Name, Kind: dc.kind(), With: dc.With, More: dc.More, Less: dc.Less, Most: dc.Most, Least: dc.Least, Asks: dc.Asks}
+			if dc.Ref != "" {
+				for k, other := range d.Tables {
+					if other.Name == dc.Ref {
+						c.Ref = w.Tables[k]
+					}
+				}
+			}
+			c.Bool = flags && slices.Equal(dc.list(), []string{"yes", "no"})
+			if c.Bool {
+				c.Kind = Number
+			}
+			t.Columns, gens = append(t.Columns, c), append(gens, dc)
+		}
+		split := len(gens[0].rule()) > 0 && gens[0].rule()[0] == "person" && r.IntN(3) == 0
+		if split { // the name itself is said, and stands in two columns
+			t.Columns[1].Parts = []int{len(t.Columns), len(t.Columns) + 1}
+			t.Columns = append(t.Columns, Column{Name: "first_name", Kind: Text}, Column{Name: "last_name", Kind: Text})
+		}
+		if camel {
+			for i := range t.Columns {
+				t.Columns[i].Name = camelCase(t.Columns[i].Name)
+			}
+		}
+		used := map[string]bool{}
+		n := dt.Rows[0] + r.IntN(dt.Rows[1]-dt.Rows[0]+1)
+		if list := gens[0].list(); list != nil {
+			n = min(n, len(list)-1)
+		}
+		for id := 1; id <= n; id++ {
+			row := []any{int64(id)}
+			for i, dc := range gens {
+				var v any
+				for range 40 { // a label is one row's
+					if v = dc.draw(r, t.Columns[i+1]); i > 0 || !used[Show(v)] {
+						break
+					}
+				}
+				if i == 0 {
+					used[Show(v)] = true
+				}
+				if t.Columns[i+1].Bool {
+					v = map[string]int64{"yes": 1, "no": 0}[Show(v)]
+				}
+				row = append(row, v)
+			}
+			if split {
+				first, last, _ := strings.Cut(Show(row[1]), " ")
+				row = append(row, first, last)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		w.Tables = append(w.Tables, t)
+	}
+	return w
+}
+
+// camelCase is unit_price as UnitPrice.
+func camelCase(name string) string {
+	var b strings.Builder
+	for _, part := range strings.Split(name, "_") {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String()
+}
+
+func (dc domainColumn) list() (list []string) {
+	_ = json.Unmarshal(dc.Gen, &list) // a rule is none
+	return list
+}
+
+func (dc domainColumn) rule() []string {
+	var text string
+	_ = json.Unmarshal(dc.Gen, &text) // a list has none
+	return strings.Fields(text)
+}
+
+func (dc domainColumn) kind() Kind {
+	rule := dc.rule()
+	switch {
+	case dc.Ref != "" || len(rule) > 0 && (rule[0] == "int" || rule[0] == "money"):
+		return Number
+	case len(rule) > 0 && rule[0] == "date":
+		return Date
+	}
+	return Text
+}
+
+func (dc domainColumn) draw(r *rand.Rand, c Column) any {
+	switch {
+	case dc.Null > 0 && r.Float64() < dc.Null:
+		return nil
+	case c.Ref != nil:
+		return pick(r, c.Ref.Rows)[c.Ref.Key]
+	}
+	if list := dc.list(); list != nil {
+		return pick(r, list)
+	}
+	rule := dc.rule()
+	n := func(i int) int { v, _ := strconv.Atoi(rule[i]); return v } // the file is compiled in
+	switch rule[0] {
+	case "int":
+		step := n(3)
+		return int64(n(1) + step*r.IntN((n(2)-n(1))/step+1))
+	case "money":
+		return float64(100*n(1)+10*r.IntN(10*(n(2)-n(1)))+pick(r, []int{0, 5, 9})) / 100
+	case "date":
+		return fmt.Sprintf("%d-%02d-%02d", n(1)+r.IntN(n(2)-n(1)+1), 1+r.IntN(12), 1+r.IntN(28))
+	case "code":
+		return fmt.Sprintf("%s-%d", rule[1], 100+r.IntN(900))
+	case "plate":
+		return fmt.Sprintf("%c%c-%c%c-%d", 'A'+r.IntN(26), 'A'+r.IntN(26), 'A'+r.IntN(26), 'A'+r.IntN(26), 10+r.IntN(990))
+	case "phone":
+		return fmt.Sprintf("555-%04d", r.IntN(10000))
+	}
+	return invented(r, rule[0])
+}
+
+// invented is a name of some sort.
+func invented(r *rand.Rand, sort string) string {
+	first, last := pick(r, firstNames()), pick(r, lastNames())
+	switch sort {
+	case "first":
+		return first
+	case "person":
+		return first + " " + last
+	case "email":
+		return strings.ToLower(first + "." + strings.ReplaceAll(last, "'", "") + "@example.com")
+	case "street":
+		return pick(r, lastNames()) + " " + pick(r, []string{"Street", "Lane", "Road", "Square"})
+	case "company":
+		return last + " " + pick(r, []string{"Ltd", "& Sons", "Foods", "Trading", "Group"})
+	case "title":
+		return pick(r, []string{"The", "A", "My", "Beyond the", "Under the"}) + " " + pick(r, []string{"Silent", "Last", "Golden", "Broken", "Hidden", "Long", "Paper", "Winter"}) + " " +
+			pick(r, []string{"River", "Garden", "Promise", "Harbor", "Letter", "Mountain", "Clock", "Road", "Orchard"})
+	case "topic":
+		return pick(r, []string{"Intro to", "Advanced", "Practical", "Applied"}) + " " + pick(r, []string{"Drawing", "Algebra", "Chess", "Robotics", "Pottery", "Grammar", "Optics", "Choir"})
+	case "project":
+		return pick(r, []string{"Project", "Operation", "Initiative"}) + " " + pick(r, []string{"Falcon", "Maple", "Aurora", "Granite", "Lighthouse", "Comet", "Harvest", "Compass", "Orchid", "Tundra"})
+	case "event":
+		return pick(r, []string{"Spring", "Summer", "Autumn", "Winter", "Harbor", "Night"}) + " " + pick(r, []string{"Gala", "Serenade", "Festival", "Session", "Concert"})
+	case "place":
+		return pick(r, []string{"North", "Mill", "Oak", "River", "Stone", "Upper", "Old", "Long"}) + " " + pick(r, []string{"Meadow", "Hall", "Hill", "Acre", "Bank", "Yard", "Grove", "Corner"})
+	}
+	return pick(r, strings.Split(map[string]string{
+		"city":    "Oslo,Lima,Porto,Ghent,Turin,Leeds,Lyon,Cork,Graz,Basel,Malmo,Tartu",
+		"country": "Norway,Peru,Portugal,Belgium,Italy,Ireland,France,Austria,Estonia,Japan,Kenya",
+		"color":   "red,blue,green,black,white,silver,yellow",
+		"dish":    "Onion Soup,Bean Salad,Fish Pie,Mushroom Risotto,Lamb Stew,Apple Tart,Plum Cake,Lemonade,Iced Tea,Pumpkin Curry,Potato Gratin,Pea Soup,Chili Noodles,Cheese Plate,Rice Pudding,Lentil Burger,Pancakes,Tomato Tart,Mint Sorbet,Garlic Bread",
+		"food":    "flour,butter,rice,lentils,tomatoes,onions,garlic,olive oil,cream,sugar,apples,basil,carrots,beans,eggs,milk,honey,walnuts,lemons,pepper,salt,yeast",
+		"thing":   "Desk Lamp,Watering Can,Chess Set,Tea Kettle,Yoga Mat,Dog Leash,Garden Hose,Notebook,Stapler,Frying Pan,Football,Bird Feeder,Wall Clock,Office Chair,Salad Bowl,Jump Rope,Cat Tree,Plant Pot,Puzzle Box,Bread Knife,Camping Tent,Paint Brush,Rain Coat,Toolbox,Hammock,Rubber Duck",
+	}[sort], ","))
+}
+
+func firstNames() []string {
+	return strings.Split("Ana,Ben,Carla,David,Elif,Femi,Grace,Hugo,Ines,Jonas,Kiran,Lena,Marco,Nadia,Omar,Petra,Quinn,Rosa,Samir,Tessa,Uma,Viktor,Wanda,Yusuf,Zoe,Aiko,Bruno,Clara,Diego,Emma,Farid,Greta,Henrik,Ivana,Joao,Karim,Lucia,Mei,Nils,Olga,Paul,Ravi,Sofia,Theo", ",")
+}
+
+func lastNames() []string {
+	return strings.Split("Adler,Brandt,Costa,Dahl,Evans,Fischer,Garcia,Haddad,Ito,Jensen,Kowalski,Lopez,Moreau,Novak,O'Brien,Park,Quist,Rossi,Singh,Tanaka,Ueda,Vogel,Weber,Xu,Young,Zeman,Almeida,Berg,D'Angelo,Eriksen,Ferrari,Gruber,Hansen,Ivanova,Keller,Larsen,Meyer,Nilsen,Okafor,Petrov,Ramos,Silva,Torres", ",")
+}
+
+// Held reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas that
+// training has seen.
+func Held(index int) bool { return index%4 == 3 }
+
+// Same reports whether two worlds have the same tables.
+func (w *World) Same(o *World) bool {
+	return slices.EqualFunc(w.Tables, o.Tables, func(a, b *Table) bool {
+		return a.Name == b.Name && slices.EqualFunc(a.Columns, b.Columns, func(x, y Column) bool { return x.Name == y.Name })
+	})
+}

@@ -1,0 +1,52 @@
+package programs
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Listing is a list of things within what a server shows, by the key that leads to it; "" for a text that is a list.
+type Listing struct {
+	Name    string
+	Records []Record
+}
+
+// Listings are all lists of objects in a JSON text, or in Python's, and the table that lines make.
+func Listings(text string) (all []Listing) {
+	text = strings.TrimSpace(text)
+	value := []byte(text)
+	if !json.Valid(value) {
+		translated, ok := pythonToJSON(text)
+		if !ok {
+			if records := fromLines(text); len(records) > 0 {
+				return []Listing{{"", records}}
+			}
+			return nil
+		}
+		value = translated
+	}
+	var walk func(name string, value []byte)
+	walk = func(name string, value []byte) {
+		value = bytes.TrimSpace(value)
+		switch {
+		case len(value) > 0 && value[0] == '[':
+			if records := fromJSON(value); len(records) > 0 {
+				all = append(all, Listing{name, records})
+			}
+		case len(value) > 0 && value[0] == '{':
+			d := json.NewDecoder(bytes.NewReader(value))
+			_, _ = d.Token() // the brace just seen
+			for d.More() {
+				key, err := d.Token()
+				var inner json.RawMessage
+				if err != nil || d.Decode(&inner) != nil {
+					return
+				}
+				walk(key.(string), inner)
+			}
+		}
+	}
+	walk("", value)
+	return all
+}

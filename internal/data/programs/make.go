@@ -1,0 +1,118 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// NewAct is a change that a tool other than SQL makes, said by one of the patterns of the wordings.
+func NewAct(kind, pattern string, slots map[string]string) *Program {
+	return &Program{Kind: kind, pattern: pattern, slots: slots}
+}
+
+// NewQuestion is a question of which the answer is known.
+func NewQuestion(kind, pattern string, slots map[string]string, a Answer, of ...*Table) *Program {
+	return &Program{Kind: kind, pattern: pattern, slots: slots, Answer: a, Tables: of}
+}
+
+// Behind puts a second request behind a program, in one message.
+func (p *Program) Behind(second *Program) *Program {
+	both := *p
+	both.Kind, both.then = Several, second
+	for _, t := range second.Tables {
+		if !slices.Contains(both.Tables, t) {
+			both.Tables = append(slices.Clone(both.Tables), t)
+		}
+	}
+	return &both
+}
+
+// Slots are what a table's things are called, and the name of a row.
+func (t *Table) Slots(row []any) map[string]string {
+	slots := about(t)
+	if row != nil {
+		slots["x"] = t.named(row)
+	}
+	return slots
+}
+
+// Named is how people call a row, "" where it has no name or shares it with another.
+func (t *Table) Named(row []any) string {
+	name := t.named(row)
+	for _, o := range t.Rows {
+		if name != "" && t.named(o) == name && &o[0] != &row[0] {
+			return ""
+		}
+	}
+	return name
+}
+
+// Filter draws a condition on a table, with the rows that meet it and the phrase for it.
+func Filter(r *rand.Rand, w *World, t *Table) (rows [][]any, phrase string, ok bool) {
+	c, phrase, ok := (&drawer{r: r, w: w}).condition(t, t.Label)
+	if !ok {
+		return nil, "", false
+	}
+	return t.rows([]Cond{c}), phrase, true
+}
+
+// Edge says which columns of a table make its rows relations: from one thing to another, of a type. ok is false where they do not.
+func (t *Table) Edge() (from, to, kind int, ok bool) {
+	from, to, kind = -1, -1, -1
+	for i, c := range t.Columns {
+		words := strings.Fields(Words(c.Name))
+		has := func(list ...string) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
+		}
+		switch {
+		case has("from", "source", "subject") && from < 0:
+			from = i
+		case has("to", "target", "object") && to < 0:
+			to = i
+		case has("type", "relation", "predicate", "kind") && kind < 0:
+			kind = i
+		}
+	}
+	return from, to, kind, from >= 0 && to >= 0 && kind >= 0
+}
+
+// Diff is what became of a table: rows that came, that went, and cells that changed, as pairs of rows.
+func Diff(before, after *Table) (added, removed [][]any, changed [][2][]any) {
+	same := func(a, b []any) bool { return slices.EqualFunc(a, b, equal) }
+	id := before.Key
+	if id < 0 {
+		id = before.Label
+	}
+	for _, row := range after.Rows {
+		if slices.ContainsFunc(before.Rows, func(o []any) bool { return same(o, row) }) {
+			continue
+		}
+		at := -1
+		if id >= 0 {
+			at = slices.IndexFunc(before.Rows, func(o []any) bool { return equal(o[id], row[id]) })
+		}
+		if at >= 0 {
+			changed = append(changed, [2][]any{before.Rows[at], row})
+		} else {
+			added = append(added, row)
+		}
+	}
+	for _, row := range before.Rows {
+		kept := slices.ContainsFunc(after.Rows, func(o []any) bool { return same(o, row) }) ||
+			slices.ContainsFunc(changed, func(c [2][]any) bool { return &c[0][0] == &row[0] })
+		if !kept {
+			removed = append(removed, row)
+		}
+	}
+	return added, removed, changed
+}
+
+// Equal reports whether two values are the same.
+func Equal(a, b any) bool { return equal(a, b) }
+
+// Slot is what a program's wording says in a place.
+func (p *Program) Slot(name string) string { return p.slots[name] }
+
+// About says that a question is about one thing of that name, by which it can be looked for; "" where it is not.
+func (p *Program) About(name string) { p.slots["named"] = name }

@@ -1,0 +1,451 @@
+package programs
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// The kinds of programs.
+const (
+	Lookup  = "look_up"      // a property of a named thing
+	Join    = "join"         // a property of what a named thing refers to
+	Count   = "count"        // of things that meet a condition
+	Both    = "two_filters"  // count or list by two conditions
+	Total   = "total"        // sum, mean, least, most of a column
+	Best    = "best_of"      // the thing with the greatest or least
+	Top     = "top"          // some things in order
+	List    = "list"         // of things that meet a condition
+	Compare = "compare"      // which of two has more
+	YesNo   = "yes_no"       // whether there is one
+	Missing = "missing"      // things without a value, or to which nothing refers
+	Most    = "most_related" // the thing that most others refer to
+	Set     = "find_act"     // change one property of a named thing
+	SetAll  = "act_on_all"   // change or delete all that match
+	Adjust  = "adjust"       // add to a number
+	Remove  = "remove"       // a named thing
+	Insert  = "create"       // with given values
+	ActIf   = "act_if"       // only where there is none
+	Several = "several"      // two requests in one
+	Correct = "correct"      // the person changes their mind in the same message
+	Leave   = "change_nothing"
+	Cannot  = "cannot"   // what no tool here does, asked of things that are there
+	Unknown = "unknown"  // a property that nothing records
+	AskBack = "ask_back" // a change without its value, which nothing on the server could tell
+)
+
+// Shares are how often each kind is drawn, in parts.
+func Shares() map[string]int {
+	return map[string]int{Lookup: 8, Join: 9, Count: 7, Both: 7, Total: 6, Best: 7, Top: 4, List: 8, Compare: 4, YesNo: 5, Missing: 4, Most: 5,
+		Set: 8, SetAll: 7, Adjust: 4, Remove: 5, Insert: 8, ActIf: 5, Several: 8, Correct: 4, Leave: 3, Unknown: 2, AskBack: 2, Cannot: 3}
+}
+
+// Step is one statement of a program.
+type Step struct {
+	SQL    string
+	Writes bool
+}
+
+// Answer is what a program comes to, as people would say it.
+type Answer struct {
+	Form   string // number, text, list, yes_no, or "" where nothing is asked
+	Values []string
+	// Order says that a list is asked for in this order.
+	Order bool
+}
+
+// Program is a request backwards: what it does, what comes of it, and the words that name it.
+type Program struct {
+	Kind   string
+	Steps  []Step
+	Tables []*Table // that a stranger has to look at
+	Answer Answer
+	// Result is what the last reading step shows, value by value: whoever plays it compares. nil: it is not to be compared.
+	Result []string
+	// Free says that a row is added for which the person names no key.
+	Free bool
+
+	pattern string            // of the wordings
+	slots   map[string]string // what stands in them
+	then    *Program          // behind it, in one message
+	apply   func()            // changes the world as the program does
+}
+
+// Changes reports whether the program changes anything.
+func (p *Program) Changes() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Writes })
+}
+
+// Key names a program among those of its world.
+func (p *Program) Key() string {
+	var b strings.Builder
+	b.WriteString(p.Kind + "\x00" + p.pattern)
+	for _, name := range slices.Sorted(maps.Keys(p.slots)) {
+		if name == "named" {
+			continue
+		}
+		b.WriteString("\x00" + p.slots[name])
+	}
+	for _, s := range p.Steps {
+		b.WriteString("\x00" + s.SQL)
+	}
+	return b.String()
+}
+
+// drawer draws programs over one world.
+type drawer struct {
+	r *rand.Rand
+	w *World
+	// one and many are nouns in the place of the table's, where a value makes one: "nurses" are staff whose role is nurse.
+	one, many string
+	looked    []Step // at the values of a column, before it is compared with one that is said in another form
+}
+
+// tries bounds how often a draw that comes to nothing is made again.
+const tries = 24
+
+// Draw draws a program of a kind, nil where the world has none.
+func Draw(r *rand.Rand, w *World, kind string) *Program {
+	for range tries {
+		d := &drawer{r: r, w: w}
+		if p := d.draw(kind); p != nil {
+			p.Kind = kind
+			if w.Listed {
+				return p
+			}
+			p.lower(r)
+			if len(d.looked) > 0 && len(p.Steps) > 0 {
+				p.Steps = append(d.looked, p.Steps...)
+			}
+			return p
+		}
+	}
+	return nil
+}
+
+// lower has a name typed in small letters, as people do; it is then looked for without regard to them.
+func (p *Program) lower(r *rand.Rand) {
+	name := p.slots["x"]
+	exact, loose := "= "+Literal(name), "LIKE "+Literal(strings.ToLower(name))
+	if name == strings.ToLower(name) || r.IntN(8) > 0 || !slices.ContainsFunc(p.Steps, func(s Step) bool { return strings.Contains(s.SQL, exact) }) {
+		return
+	}
+	p.slots["x"] = strings.ToLower(name)
+	for i := range p.Steps {
+		p.Steps[i].SQL = strings.ReplaceAll(p.Steps[i].SQL, exact, loose)
+	}
+	p.slots["asks"] = strings.ReplaceAll(p.slots["asks"], name, p.slots["x"])
+}
+
+func (d *drawer) draw(kind string) *Program {
+	switch kind {
+	case Lookup:
+		return d.lookup()
+	case Join:
+		return d.join()
+	case Count:
+		return d.count(1)
+	case Both:
+		if d.r.IntN(2) == 0 {
+			return d.count(2)
+		}
+		return d.list(2)
+	case Total:
+		if d.r.IntN(4) == 0 {
+			return d.worth()
+		}
+		return d.total()
+	case Best:
+		return d.best()
+	case Top:
+		if d.r.IntN(3) == 0 {
+			return d.report()
+		}
+		return d.top()
+	case List:
+		return d.list(1)
+	case Compare:
+		return d.compare()
+	case YesNo:
+		return d.yesNo()
+	case Missing:
+		return d.missing()
+	case Most:
+		return d.most()
+	case Set:
+		if d.r.IntN(3) == 0 {
+			return d.setTwo()
+		}
+		return d.set(false)
+	case SetAll:
+		if d.r.IntN(3) == 0 {
+			return d.removeAll()
+		}
+		return d.setAll()
+	case Adjust:
+		return d.adjust()
+	case Remove:
+		return d.remove()
+	case Insert:
+		return d.insert()
+	case ActIf:
+		return d.actIf()
+	case Several:
+		return d.several()
+	case Correct:
+		return d.set(true)
+	case Unknown:
+		return d.unknown()
+	case AskBack:
+		return d.askBack()
+	case Cannot:
+		return d.cannot()
+	case Leave:
+		p := d.draw(pick(d.r, []string{Count, List, Best, Lookup, Total}))
+		if p != nil {
+			p.slots["leave"] = "yes"
+		}
+		return p
+	}
+	return nil
+}
+
+// table draws a table that has rows with labels.
+func (d *drawer) table() *Table {
+	var able []*Table
+	for _, t := range d.w.Tables {
+		if t.Label >= 0 && len(t.Rows) > 2 {
+			able = append(able, t)
+		}
+	}
+	if len(able) == 0 {
+		return nil
+	}
+	return pick(d.r, able)
+}
+
+// properties are the columns that are neither key nor label.
+func (t *Table) properties(want func(Column) bool) (list []int) {
+	for i, c := range t.Columns {
+		if i != t.Key && i != t.Label && (t.Label < 0 || !slices.Contains(t.Columns[t.Label].Parts, i)) && (want == nil || want(c)) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// isYear reports whether the numbers are years, which nobody adds up.
+func (c Column) isYear() bool {
+	words := strings.Fields(Words(c.Name))
+	return strings.Contains(c.More, "after") || strings.Contains(c.More, "newer") || slices.Contains(words, "year") || slices.Contains(words, "born") || slices.Contains(words, "since")
+}
+
+func isNumber(c Column) bool { return c.Kind == Number && c.Ref == nil && !c.Bool }
+func ordered(c Column) bool  { return c.Kind != Text && c.Ref == nil && !c.Bool }
+
+// sole draws a row whose label no other row has.
+func (d *drawer) sole(t *Table) []any {
+	row := pick(d.r, t.Rows)
+	name := t.named(row)
+	n := 0
+	for _, o := range t.Rows {
+		if t.named(o) == name {
+			n++
+		}
+	}
+	if name == "" || n != 1 {
+		return nil
+	}
+	return row
+}
+
+// label is the condition that a row has its label.
+func (t *Table) label(row []any) Cond { return Cond{t.Label, -1, Is, t.value(row, t.Label, -1)} }
+
+// about are the slots that say what a program is about.
+func about(t *Table) map[string]string { return map[string]string{"one": t.One, "many": t.Many} }
+
+// about are those slots with the noun that a condition made.
+func (d *drawer) about(t *Table) map[string]string {
+	slots := about(t)
+	if d.many != "" {
+		slots["one"], slots["many"] = d.one, d.many
+	}
+	return slots
+}
+
+// tables are the tables of a query, the first its own.
+func (q Query) tables() (list []*Table) {
+	list = []*Table{q.Table}
+	add := func(c Column) {
+		if c.Ref != nil && !slices.Contains(list, c.Ref) {
+			list = append(list, c.Ref)
+		}
+	}
+	for _, c := range q.Where {
+		add(q.Table.Columns[c.Column])
+	}
+	if q.Agg != "COUNT" {
+		add(q.Table.Columns[q.Column])
+	}
+	return list
+}
+
+func (q Query) program(pattern string, slots map[string]string, a Answer) *Program {
+	p := &Program{pattern: pattern, slots: slots, Answer: a, Steps: []Step{{SQL: q.SQL()}}, Tables: q.tables()}
+	for _, v := range q.Run() {
+		p.Result = append(p.Result, Show(v))
+	}
+	return p
+}
+
+func shown(values []any) (texts []string) {
+	for _, v := range values {
+		texts = append(texts, Show(v))
+	}
+	return texts
+}
+
+// condition draws a condition that some rows meet and others do not, with the phrase for it.
+func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
+	columns := t.properties(nil)
+	columns = slices.DeleteFunc(columns, func(i int) bool { return slices.Contains(not, i) })
+	if len(columns) == 0 {
+		return Cond{}, "", false
+	}
+	i := pick(d.r, columns)
+	c := t.Columns[i]
+	row := pick(d.r, t.Rows)
+	v := t.value(row, i, -1)
+	if v == nil || Show(v) == "" {
+		return Cond{}, "", false
+	}
+	if c.Several {
+		v = pick(d.r, strings.Split(Show(v), ListMark))
+	}
+	cond, phrase := Cond{i, -1, Is, v}, strings.ReplaceAll(c.withPhrase(), "{v}", c.show(v))
+	switch {
+	case c.Bool:
+		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + Words(c.Name)
+	case c.Ref == nil && c.isClass() && d.many == "" && isWord(Show(v)) && d.r.IntN(5) > 0: // "nurses", "electric bikes"
+		d.one, d.many = Show(v)+" "+t.One, Show(v)+" "+t.Many
+		if slices.Contains([]string{"role", "species", "profession", "job", "position", "occupation"}, lastWord(c.Name)) || lastWord(c.Name) == "kind" && t.One != "item" {
+			d.one, d.many = Show(v), plural(Show(v))
+		}
+		d.look(t, i)
+		phrase = ""
+	case c.Ref == nil && c.isClass() && d.r.IntN(2) == 0: // said as it may not be stored
+		d.look(t, i)
+	case c.Ref == nil && c.Kind == Text && d.r.IntN(6) == 0: // one of two
+		other := t.value(pick(d.r, t.Rows), i, -1)
+		if other == nil || equal(other, v) {
+			return Cond{}, "", false
+		}
+		cond.Op, cond.Value = Among, []any{v, other}
+		phrase = strings.ReplaceAll(c.withPhrase(), "{v}", Show(v)+" or "+Show(other))
+	case c.Kind == Date && strings.Contains(c.morePhrase(), "after {v}") && d.r.IntN(2) == 0: // in a month, or a year
+		prefix := Show(v)[:pick(d.r, []int{4, 7})]
+		cond.Op, cond.Value = Within, prefix
+		phrase = strings.ReplaceAll(c.morePhrase(), "after {v}", "in "+spokenMonth(prefix))
+	case c.Ref != nil && d.r.IntN(2) == 0: // what is referred to is named by a property of it
+		ref := c.Ref
+		props := ref.properties(func(o Column) bool { return o.Ref == nil && (o.Kind == Text || o.More != "") })
+		if len(props) == 0 {
+			break
+		}
+		k := pick(d.r, props)
+		to := ref.byKey(row[i])
+		if to == nil || to[k] == nil {
+			return Cond{}, "", false
+		}
+		cond.Of, cond.Value = k, to[k]
+		said, base := ref.Columns[k].withPhrase(), strings.Replace(c.withPhrase(), ref.One+" {v}", "{v}", 1) // "in room {v}"
+		if ref.Columns[k].Kind != Text {
+			cond.Op, said = Above, ref.Columns[k].morePhrase()
+		}
+		base = strings.Replace(base, "the {v}", "{v}", 1)
+		phrase = strings.ReplaceAll(base, "{v}", article(ref.One)+" "+strings.ReplaceAll(said, "{v}", Show(to[k])))
+	case ordered(c) && (c.With == "" || d.r.IntN(2) == 0):
+		said := Show(v)
+		if c.Kind == Date {
+			said = d.spokenDate(said)
+		}
+		cond.Op, phrase = Above, strings.ReplaceAll(c.morePhrase(), "{v}", said)
+		if d.r.IntN(2) == 0 {
+			cond.Op, phrase = Below, strings.ReplaceAll(c.lessPhrase(), "{v}", said)
+		}
+	case c.Kind == Text && strings.EqualFold(Show(v), "yes") || strings.EqualFold(Show(v), "no"):
+		phrase = fmt.Sprintf("where %s is %s", Words(c.Name), strings.ToLower(Show(v)))
+	}
+	if n := len(t.rows([]Cond{cond})); n == 0 || n == len(t.Rows) {
+		d.one, d.many, d.looked = "", "", nil
+		return Cond{}, "", false
+	}
+	return cond, phrase, true
+}
+
+// isClass reports whether a column's values say of what sort a thing is.
+func (c Column) isClass() bool {
+	return c.Kind == Text && slices.Contains([]string{"role", "kind", "type", "category", "species", "level", "plan", "genre", "color", "colour", "status", "class", "position", "job", "profession", "state"}, lastWord(c.Name))
+}
+
+func lastWord(name string) string {
+	words := strings.Fields(Words(name))
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+// isWord reports whether a value can be said as an adjective or noun.
+func isWord(text string) bool {
+	return text == strings.ToLower(text) && len(text) > 2 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz- ") == ""
+}
+
+// look adds a step that shows the values of a column, once.
+func (d *drawer) look(t *Table, column int) {
+	if len(d.looked) == 0 {
+		d.looked = []Step{{SQL: "SELECT DISTINCT " + Ident(t.Columns[column].Name) + " FROM " + Ident(t.Name)}}
+	}
+}
+
+func months() []string {
+	return []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+}
+
+// spokenMonth is 2024-05 as "May 2024", and 2024 as it is.
+func spokenMonth(prefix string) string {
+	if len(prefix) < 7 {
+		return prefix
+	}
+	var n int
+	_, _ = fmt.Sscan(strings.TrimPrefix(prefix[5:7], "0"), &n) // two digits
+	return months()[(n+11)%12] + " " + prefix[:4]
+}
+
+// spokenDate is a date as people write one, mostly not as it is stored.
+func (d *drawer) spokenDate(date string) string {
+	if len(date) != 10 {
+		return date
+	}
+	day := strings.TrimPrefix(date[8:], "0")
+	month, year, _ := strings.Cut(spokenMonth(date[:7]), " ")
+	switch d.r.IntN(4) {
+	case 0:
+		return day + " " + month + " " + year
+	case 1:
+		return month + " " + day + ", " + year
+	case 2:
+		return "the " + day + "th of " + month + " " + year
+	}
+	return date
+}
+
+func article(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}

@@ -1,0 +1,505 @@
+package programs
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+func (d *drawer) lookup() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
+	row := d.sole(t)
+	if row == nil || len(props) == 0 {
+		return nil
+	}
+	i := pick(d.r, props)
+	if row[i] == nil || Show(row[i]) == "" {
+		return nil
+	}
+	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
+	slots := d.about(t)
+	slots["x"], slots["attr"] = t.named(row), Words(t.Columns[i].Name)
+	return q.program("lookup", slots, valueOf(t.Columns[i], row[i]))
+}
+
+func valueOf(c Column, v any) Answer {
+	form := "text"
+	switch {
+	case c.Bool:
+		form = "yes_no"
+	case isNumber(c):
+		form = "number"
+	}
+	return Answer{Form: form, Values: []string{capital(c.show(v))}}
+}
+
+// capital has yes and no begin as a sentence does.
+func capital(text string) string {
+	if text == "yes" || text == "no" {
+		return strings.ToUpper(text[:1]) + text[1:]
+	}
+	return text
+}
+
+func (d *drawer) join() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	refs := t.properties(func(c Column) bool { return c.Ref != nil })
+	row := d.sole(t)
+	if row == nil || len(refs) == 0 {
+		return nil
+	}
+	i := pick(d.r, refs)
+	c := t.Columns[i]
+	to := c.Ref.byKey(row[i])
+	if to == nil {
+		return nil
+	}
+	slots := d.about(t)
+	slots["x"], slots["ref"] = t.named(row), Words(c.Name)
+	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
+	if d.r.IntN(2) == 0 { // who it is
+		if slots["asks"] = strings.ReplaceAll(c.Asks, "{x}", slots["x"]); c.Asks == "" {
+			slots["asks"] = "Which " + c.Ref.One + " does " + slots["x"] + " belong to?"
+		}
+		return q.program("join_label", slots, valueOf(c.Ref.Columns[c.Ref.Label], to[c.Ref.Label]))
+	}
+	props := c.Ref.properties(func(o Column) bool { return o.Ref == nil })
+	if len(props) == 0 {
+		return nil
+	}
+	k := pick(d.r, props)
+	if to[k] == nil || Show(to[k]) == "" {
+		return nil
+	}
+	q.Of, slots["attr"], slots["refone"] = k, Words(c.Ref.Columns[k].Name), c.Ref.One
+	return q.program("join", slots, valueOf(c.Ref.Columns[k], to[k]))
+}
+
+// filtered draws a table with n conditions and the phrase for them.
+func (d *drawer) filtered(n int) (t *Table, where []Cond, phrase string) {
+	if t = d.table(); t == nil {
+		return nil, nil, ""
+	}
+	var used []int
+	for range n {
+		c, text, ok := d.condition(t, used...)
+		if !ok {
+			return nil, nil, ""
+		}
+		if phrase != "" && text != "" {
+			phrase += pick(d.r, []string{" and ", " that are also ", " and also "})
+			if strings.HasSuffix(phrase, " that are also ") && !startsPlain(text) {
+				phrase = strings.TrimSuffix(phrase, " that are also ") + " and "
+			}
+		}
+		where, used, phrase = append(where, c), append(used, c.Column), phrase+text
+	}
+	return t, where, strings.ReplaceAll(strings.ReplaceAll(phrase, "and who ", "and who "), "also that are", "that are")
+}
+
+// startsPlain reports whether "that are also" may stand before a phrase.
+func startsPlain(phrase string) bool {
+	word, _, _ := strings.Cut(phrase, " ")
+	return !slices.Contains([]string{"that", "who", "with", "of", "whose", "where"}, word)
+}
+
+func (d *drawer) count(n int) *Program {
+	t, where, phrase := d.filtered(n)
+	if t == nil || len(t.rows(where)) == 0 && d.r.IntN(4) > 0 {
+		return nil
+	}
+	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
+	slots := d.about(t)
+	slots["filter"] = phrase
+	return q.program("count", slots, Answer{Form: "number", Values: shown(q.Run())})
+}
+
+// mostListed bounds a list that is asked for.
+const mostListed = 7
+
+func (d *drawer) list(n int) *Program {
+	t, where, phrase := d.filtered(n)
+	if t == nil {
+		return nil
+	}
+	if found := t.rows(where); len(found) == 0 || len(found) > mostListed {
+		return nil
+	}
+	q := Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: -1}
+	if d.r.IntN(3) == 0 {
+		q.Order = t.Label
+	}
+	slots := d.about(t)
+	slots["filter"] = phrase
+	a := Answer{Form: "list", Values: shown(q.Run()), Order: q.Order >= 0}
+	if repeats(a.Values) {
+		return nil
+	}
+	return q.program("list", slots, a)
+}
+
+func repeats(values []string) bool {
+	for i, v := range values {
+		if v == "" || slices.Contains(values[:i], v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *drawer) total() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	props := t.properties(func(c Column) bool { return isNumber(c) && !c.isYear() })
+	if len(props) == 0 {
+		return nil
+	}
+	i := pick(d.r, props)
+	q := Query{Table: t, Agg: pick(d.r, []string{"SUM", "SUM", "AVG", "MIN", "MAX"}), Column: i, Of: -1, Order: -1}
+	slots := d.about(t)
+	if d.r.IntN(2) == 0 {
+		c, phrase, ok := d.condition(t, i)
+		if !ok {
+			return nil
+		}
+		q.Where, slots["filter"] = []Cond{c}, phrase
+	}
+	if len(t.rows(q.Where)) < 2 {
+		return nil
+	}
+	v := q.Run()[0]
+	if x, ok := asFloat(v); !ok || q.Agg == "AVG" && math.Abs(x*100-math.Round(x*100)) > 1e-6 { // an answer that is no matter of rounding
+		return nil
+	}
+	slots["attr"] = Words(t.Columns[i].Name)
+	return q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
+}
+
+// superlative is how the greatest, or least, of a column is asked for.
+func (c Column) superlative(greatest bool) (adjective string) {
+	if greatest {
+		return c.Most
+	}
+	return c.Least
+}
+
+func (d *drawer) best() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	props := t.properties(ordered)
+	if len(props) == 0 {
+		return nil
+	}
+	i, greatest := pick(d.r, props), d.r.IntN(2) == 0
+	q := Query{Table: t, Column: t.Label, Of: -1, Order: i, Desc: greatest, Limit: 1}
+	slots := d.about(t)
+	if d.r.IntN(3) == 0 {
+		c, phrase, ok := d.condition(t, i)
+		if !ok {
+			return nil
+		}
+		q.Where, slots["filter"] = []Cond{c}, phrase
+	}
+	if !d.clear(q) {
+		return nil
+	}
+	c := t.Columns[i]
+	slots["attr"], slots["end"] = Words(c.Name), map[bool]string{true: "highest", false: "lowest"}[greatest]
+	if c.Kind == Date {
+		slots["end"] = map[bool]string{true: "latest", false: "earliest"}[greatest]
+	}
+	pattern := "best"
+	if slots["super"] = c.superlative(greatest); slots["super"] != "" && d.r.IntN(3) > 0 {
+		pattern = "best_super"
+	}
+	if c.isYear() { // "the highest year" is nobody's word
+		slots["end"] = map[bool]string{true: "latest", false: "earliest"}[greatest]
+	}
+	return q.program(pattern, slots, Answer{Form: "text", Values: shown(q.Run())})
+}
+
+// clear reports whether the order has no tie where the limit cuts, or within.
+func (d *drawer) clear(q Query) bool {
+	limit := q.Limit
+	q.Limit = 0
+	labels := q.Run()
+	q.Column = q.Order
+	values := q.Run()
+	if len(values) <= limit || repeats(shown(labels)) {
+		return false
+	}
+	for i := range limit {
+		if equal(values[i], values[i+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *drawer) top() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	props := t.properties(isNumber)
+	if len(props) == 0 {
+		return nil
+	}
+	i, greatest := pick(d.r, props), d.r.IntN(3) > 0
+	q := Query{Table: t, Column: t.Label, Of: -1, Order: i, Desc: greatest, Limit: 2 + d.r.IntN(3)}
+	if !d.clear(q) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["attr"], slots["n"] = Words(t.Columns[i].Name), []string{"two", "three", "four"}[q.Limit-2]
+	slots["end"] = map[bool]string{true: "highest", false: "lowest"}[greatest]
+	return q.program("top", slots, Answer{Form: "list", Values: shown(q.Run()), Order: true})
+}
+
+// worth is the sum of a product: what all that is in stock costs.
+func (d *drawer) worth() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	price, stock := -1, -1
+	for _, i := range t.properties(isNumber) {
+		switch last := lastWord(t.Columns[i].Name); {
+		case slices.Contains([]string{"price", "cost", "fee", "rate"}, last):
+			price = i
+		case slices.Contains([]string{"stock", "quantity", "amount", "seats", "tickets", "nights", "hours", "kilos"}, last):
+			stock = i
+		}
+	}
+	if price < 0 || stock < 0 {
+		return nil
+	}
+	total, whole := 0.0, true
+	for _, row := range t.Rows {
+		x, a := asFloat(row[price])
+		y, b := asFloat(row[stock])
+		if !a || !b {
+			return nil
+		}
+		_, is := row[price].(int64)
+		total, whole = total+x*y, whole && is
+	}
+	v := any(total)
+	if whole {
+		v = int64(total)
+	}
+	slots := d.about(t)
+	slots["attr"], slots["v"] = Words(t.Columns[price].Name), Words(t.Columns[stock].Name)
+	sql := "SELECT SUM(" + Ident(t.Columns[price].Name) + " * " + Ident(t.Columns[stock].Name) + ") FROM " + Ident(t.Name)
+	return &Program{pattern: "worth", slots: slots, Answer: Answer{Form: "number", Values: []string{Show(v)}}, Steps: []Step{{SQL: sql}}, Tables: []*Table{t}, Result: []string{Show(v)}}
+}
+
+// report lists things with a property of each, in a form that is stated.
+func (d *drawer) report() *Program {
+	t, where, phrase := d.filtered(1)
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	props := t.properties(isNumber)
+	rows := t.rows(where)
+	if len(props) == 0 || len(rows) == 0 || len(rows) > 5 {
+		return nil
+	}
+	i := pick(d.r, props)
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b []any) int {
+		switch {
+		case less(b[i], a[i]):
+			return -1
+		case less(a[i], b[i]):
+			return 1
+		}
+		return 0
+	})
+	var lines []string
+	for k, row := range rows {
+		if row[i] == nil || k > 0 && equal(row[i], rows[k-1][i]) {
+			return nil
+		}
+		lines = append(lines, t.named(row)+": "+Show(row[i]))
+	}
+	q := Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: i, Desc: true}
+	sql := q.SQL()
+	from := strings.Index(sql, " FROM ")
+	column := t.stored(i, "")
+	if strings.Contains(sql, " JOIN ") {
+		column = t.stored(i, Ident(t.Name)+".")
+	}
+	slots := d.about(t)
+	slots["filter"], slots["attr"] = phrase, Words(t.Columns[i].Name)
+	return &Program{pattern: "report", slots: slots, Answer: Answer{Form: "lines", Values: lines, Order: true}, Steps: []Step{{SQL: sql[:from] + ", " + column + sql[from:]}}, Tables: q.tables()}
+}
+
+func (d *drawer) compare() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	props := t.properties(isNumber)
+	a, b := d.sole(t), d.sole(t)
+	if len(props) == 0 || a == nil || b == nil {
+		return nil
+	}
+	i := pick(d.r, props)
+	if t.named(a) == t.named(b) || a[i] == nil || b[i] == nil || equal(a[i], b[i]) {
+		return nil
+	}
+	q := Query{Table: t, Column: t.Label, Of: -1, Order: i, Desc: true, Limit: 1}
+	more := a
+	if less(a[i], b[i]) {
+		more = b
+	}
+	slots := d.about(t)
+	slots["x"], slots["y"], slots["attr"] = t.named(a), t.named(b), Words(t.Columns[i].Name)
+	p := q.program("compare", slots, Answer{Form: "text", Values: []string{t.named(more)}})
+	label := q.column(t.Label, -1, t.Columns[t.Label].Ref != nil)
+	if t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	if len(t.Columns[t.Label].Parts) > 0 {
+		p.Steps = []Step{{SQL: "SELECT " + label + ", " + Ident(t.Columns[i].Name) + " FROM " + Ident(t.Name) + " WHERE " + t.test(t.Label, "", Is, a[t.Label]) + " OR " + t.test(t.Label, "", Is, b[t.Label])}}
+		p.Result = nil
+		return p
+	}
+	p.Steps = []Step{{SQL: "SELECT " + label + ", " + Ident(t.Columns[i].Name) + " FROM " + Ident(t.Name) + " WHERE " + label + " IN (" + Literal(a[t.Label]) + ", " + Literal(b[t.Label]) + ")"}}
+	p.Result = nil
+	return p
+}
+
+func (d *drawer) yesNo() *Program {
+	t, where, phrase := d.filtered(1 + d.r.IntN(2))
+	if t == nil {
+		return nil
+	}
+	n := len(t.rows(where))
+	if n > 0 == (d.r.IntN(2) == 0) && n > 0 { // as often no as yes, where there is a no
+		return nil
+	}
+	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
+	slots := d.about(t)
+	slots["filter"] = phrase
+	answer := "No"
+	if n > 0 {
+		answer = "Yes"
+	}
+	return q.program("yes_no", slots, Answer{Form: "yes_no", Values: []string{answer}})
+}
+
+func (d *drawer) missing() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	if d.r.IntN(2) == 0 {
+		props := t.properties(func(c Column) bool { return c.Ref == nil })
+		props = slices.DeleteFunc(props, func(i int) bool {
+			n := len(t.rows([]Cond{{i, -1, Null, nil}}))
+			return n == 0 || n > mostListed
+		})
+		if len(props) == 0 {
+			return nil
+		}
+		i := pick(d.r, props)
+		q := Query{Table: t, Where: []Cond{{i, -1, Null, nil}}, Column: t.Label, Of: -1, Order: -1}
+		slots := d.about(t)
+		slots["attr"] = Words(t.Columns[i].Name)
+		if a := (Answer{Form: "list", Values: shown(q.Run())}); !repeats(a.Values) {
+			return q.program("missing", slots, a)
+		}
+		return nil
+	}
+	from, column := d.referrer(t)
+	if from == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	var names []string
+	for _, row := range t.Rows {
+		if !slices.ContainsFunc(from.Rows, func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) }) {
+			names = append(names, t.named(row))
+		}
+	}
+	if len(names) == 0 || len(names) > mostListed || repeats(names) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["others"] = from.Many
+	label := t.stored(t.Label, "")
+	sql := "SELECT " + label + " FROM " + Ident(t.Name) + " WHERE " + Ident(t.Columns[t.Key].Name) + " NOT IN (SELECT " + Ident(from.Columns[column].Name) + " FROM " + Ident(from.Name) +
+		" WHERE " + Ident(from.Columns[column].Name) + " IS NOT NULL)"
+	return &Program{pattern: "unrelated", slots: slots, Answer: Answer{Form: "list", Values: names}, Steps: []Step{{SQL: sql}}, Tables: []*Table{t, from}, Result: names}
+}
+
+// referrer is a table that refers to another one, and the column by which it does.
+func (d *drawer) referrer(t *Table) (from *Table, column int) {
+	for _, o := range d.w.Tables {
+		for i, c := range o.Columns {
+			if c.Ref == t && t.Key >= 0 && (from == nil || d.r.IntN(2) == 0) {
+				from, column = o, i
+			}
+		}
+	}
+	return from, column
+}
+
+func (d *drawer) most() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	from, column := d.referrer(t)
+	slots := d.about(t)
+	var values []any
+	label := ""
+	q := Query{}
+	if from != nil && t.Columns[t.Label].Ref == nil {
+		q = Query{Table: from, Column: column, Of: -1, Order: -1}
+		slots["others"] = from.Many
+	} else { // a property that is shared
+		props := t.properties(func(c Column) bool { return c.Kind == Text && !c.Several })
+		if len(props) == 0 {
+			return nil
+		}
+		i := pick(d.r, props)
+		q = Query{Table: t, Column: i, Of: -1, Order: -1}
+		slots["one"], slots["others"] = Words(t.Columns[i].Name), t.Many
+	}
+	values = q.Run()
+	counts, best := map[string]int{}, ""
+	for _, v := range values {
+		counts[Show(v)]++
+	}
+	delete(counts, "")
+	for name, n := range counts {
+		if best == "" || n > counts[best] || n == counts[best] && name < best {
+			best = name
+		}
+	}
+	for name, n := range counts {
+		if name != best && n == counts[best] {
+			return nil
+		}
+	}
+	if len(counts) < 2 {
+		return nil
+	}
+	sql := q.SQL()
+	label = strings.TrimPrefix(sql[:strings.Index(sql, " FROM ")], "SELECT ")
+	sql = "SELECT " + label + ", COUNT(*) AS n" + sql[strings.Index(sql, " FROM "):] + " GROUP BY " + label + " ORDER BY n DESC LIMIT 1"
+	return &Program{pattern: "most", slots: slots, Answer: Answer{Form: "text", Values: []string{best}}, Steps: []Step{{SQL: sql}}, Tables: q.tables(), Result: []string{best, Show(int64(counts[best]))}}
+}

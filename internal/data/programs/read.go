@@ -1,0 +1,350 @@
+package programs
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Record is one thing that a server shows: its fields in their order. A value is nil, a string, an int64, a float64 or a
+// bool; what holds more is left out.
+type Record struct {
+	Names  []string
+	Values []any
+}
+
+// Records are the things in a text: a list of JSON objects, alone or as a member, Python's list of dicts, or lines with a
+// header, separated by commas, tabs or bars.
+func Records(text string) []Record {
+	text = strings.TrimSpace(text)
+	if list := fromJSON([]byte(text)); list != nil {
+		return list
+	}
+	if translated, ok := pythonToJSON(text); ok {
+		if list := fromJSON(translated); list != nil {
+			return list
+		}
+	}
+	return fromLines(text)
+}
+
+// fromJSON finds the first list of objects.
+func fromJSON(text []byte) []Record {
+	if len(text) == 0 || text[0] != '[' && text[0] != '{' || !json.Valid(text) {
+		return nil
+	}
+	if text[0] == '[' {
+		var list []json.RawMessage
+		_ = json.Unmarshal(text, &list) // it is valid
+		var records []Record
+		for _, one := range list {
+			r, ok := recordOf(one)
+			if !ok {
+				return nil
+			}
+			records = append(records, r)
+		}
+		return records
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, _ = d.Token() // the brace just seen
+	for d.More() {
+		var value json.RawMessage
+		if _, err := d.Token(); err != nil || d.Decode(&value) != nil {
+			return nil
+		}
+		if found := fromJSON(bytes.TrimSpace(value)); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// recordOf reads one object; ok is false where it is none.
+func recordOf(text json.RawMessage) (r Record, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return r, false
+	}
+	for d.More() {
+		name, err := d.Token()
+		var value any
+		if err != nil || d.Decode(&value) != nil {
+			return r, false
+		}
+		switch v := value.(type) {
+		case nil, string, bool:
+		case json.Number:
+			value = numberOf(v.String())
+		case []any: // texts of a list are one text, in which each is found
+			text, plain := joinTexts(v)
+			if !plain {
+				continue
+			}
+			value = text
+		default:
+			continue
+		}
+		r.Names, r.Values = append(r.Names, name.(string)), append(r.Values, value)
+	}
+	return r, len(r.Names) > 0
+}
+
+// ListMark stands between the texts of a list that is shown as one value.
+const ListMark = "; "
+
+// joinTexts are the texts of a list as one; plain is false where something else is in it.
+func joinTexts(list []any) (text any, plain bool) {
+	var parts []string
+	for _, one := range list {
+		s, ok := one.(string)
+		if !ok {
+			return nil, false
+		}
+		parts = append(parts, s)
+	}
+	if len(parts) == 0 {
+		return nil, true
+	}
+	return strings.Join(parts, ListMark), true
+}
+
+// numberOf is a number where a text is one, else the text.
+func numberOf(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil {
+		return x
+	}
+	return text
+}
+
+// pythonToJSON turns what repr prints of lists, dicts and scalars into JSON.
+func pythonToJSON(text string) ([]byte, bool) {
+	var b bytes.Buffer
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
+			var s strings.Builder
+			i++
+			for i < len(text) && text[i] != c {
+				if text[i] == '\\' && i+1 < len(text) {
+					i++
+					switch text[i] {
+					case 'n':
+						s.WriteByte('\n')
+					case 't':
+						s.WriteByte('\t')
+					default:
+						s.WriteByte(text[i])
+					}
+				} else {
+					s.WriteByte(text[i])
+				}
+				i++
+			}
+			if i == len(text) {
+				return nil, false
+			}
+			i++
+			quoted, _ := json.Marshal(s.String()) // of a text
+			b.Write(quoted)
+		case strings.HasPrefix(text[i:], "None"):
+			b.WriteString("null")
+			i += 4
+		case strings.HasPrefix(text[i:], "True"):
+			b.WriteString("true")
+			i += 4
+		case strings.HasPrefix(text[i:], "False"):
+			b.WriteString("false")
+			i += 5
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return b.Bytes(), json.Valid(b.Bytes())
+}
+
+// fromLines reads a table of lines: the first names the columns.
+func fromLines(text string) (records []Record) {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool {
+		return strings.Trim(l, " |+-:=\r\t") == "" // empty, or a rule between header and rows
+	})
+	if len(lines) < 2 {
+		return nil
+	}
+	for _, separator := range []string{"|", "\t", ","} {
+		names := cells(lines[0], separator)
+		if len(names) < 2 {
+			continue
+		}
+		for _, line := range lines[1:] {
+			values := cells(line, separator)
+			if len(values) != len(names) {
+				break
+			}
+			r := Record{Names: names}
+			for _, v := range values {
+				if v == "NULL" || v == "None" || v == "" {
+					r.Values = append(r.Values, nil)
+				} else {
+					r.Values = append(r.Values, numberOf(v))
+				}
+			}
+			records = append(records, r)
+		}
+		return records
+	}
+	return nil
+}
+
+func cells(line, separator string) (list []string) {
+	line = strings.TrimSpace(line)
+	if separator == "|" {
+		line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+	}
+	for part := range strings.SplitSeq(line, separator) {
+		list = append(list, strings.TrimSpace(part))
+	}
+	return list
+}
+
+// TableOf makes a table of records that have the same fields; nil where they have not.
+func TableOf(name string, records []Record) *Table {
+	if len(records) == 0 {
+		return nil
+	}
+	t := &Table{Name: name, Key: -1, Label: -1}
+	t.One, t.Many = Nouns(name)
+	for _, n := range records[0].Names {
+		t.Columns = append(t.Columns, Column{Name: n, Kind: Text})
+	}
+	for _, r := range records {
+		if !slices.Equal(r.Names, records[0].Names) {
+			return nil
+		}
+		row := slices.Clone(r.Values)
+		for i, v := range row {
+			if b, ok := v.(bool); ok {
+				row[i] = map[bool]string{true: "true", false: "false"}[b]
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for i := range t.Columns {
+		t.Columns[i].Kind = t.kindOf(i)
+	}
+	for i := range t.Columns {
+		t.Columns[i].Several = slices.ContainsFunc(t.Rows, func(row []any) bool { return strings.Contains(Show(row[i]), ListMark) })
+	}
+	t.findKey()
+	t.findLabel()
+	return t
+}
+
+// kindOf is by the values that are there.
+func (t *Table) kindOf(i int) Kind {
+	numbers, dates, all := 0, 0, 0
+	for _, row := range t.Rows {
+		if row[i] == nil {
+			continue
+		}
+		all++
+		if _, ok := asFloat(row[i]); ok {
+			numbers++
+		} else if s := Show(row[i]); len(s) >= 10 && s[4] == '-' && s[7] == '-' && strings.Trim(s[:10], "0123456789-") == "" {
+			dates++
+		}
+	}
+	switch all {
+	case 0:
+		return Text
+	case numbers:
+		return Number
+	case dates:
+		return Date
+	}
+	return Text
+}
+
+func (t *Table) unique(i int) bool {
+	seen := map[string]bool{}
+	for _, row := range t.Rows {
+		if row[i] == nil || seen[Show(row[i])] {
+			return false
+		}
+		seen[Show(row[i])] = true
+	}
+	return true
+}
+
+// findKey takes the column that is called an id, or else the first, where its values differ.
+func (t *Table) findKey() {
+	for i, c := range t.Columns {
+		name := strings.ToLower(c.Name)
+		if (name == "id" || name == "rowid" || strings.TrimSuffix(name, "_id") == strings.ReplaceAll(t.One, " ", "_") || name == "uuid" || name == "key") && t.unique(i) {
+			t.Key = i
+			return
+		}
+	}
+	if len(t.Columns) > 0 && t.unique(0) && strings.HasSuffix(strings.ToLower(t.Columns[0].Name), "id") {
+		t.Key = 0
+	}
+}
+
+// findLabel takes the column by which a person would name a row: one called a name, else the first text that tells rows apart.
+func (t *Table) findLabel() {
+	best := 0
+	for i, c := range t.Columns {
+		if i == t.Key {
+			continue
+		}
+		words := strings.Fields(Words(c.Name))
+		score := 0
+		switch {
+		case len(words) == 0 || c.Kind == Date || c.Several:
+		case slices.Contains([]string{"name", "title", "label", "subject"}, words[len(words)-1]) && !slices.Contains(words, "first") && !slices.Contains(words, "last"):
+			score = 4
+		case t.unique(i) && c.Kind == Text:
+			score = 3
+		case t.unique(i) && slices.Contains([]string{"number", "code", "no", "plate", "sku", "isbn"}, words[len(words)-1]):
+			score = 2
+		}
+		if score > best {
+			t.Label, best = i, score
+		}
+	}
+}
+
+// Relate finds the columns of tables that name rows of others: patient_id, or patient, with values that are keys there.
+func Relate(tables []*Table) {
+	for _, t := range tables {
+		for i, c := range t.Columns {
+			if i == t.Key || i == t.Label {
+				continue
+			}
+			words := Words(c.Name)
+			for _, o := range tables {
+				if o == t || o.Key < 0 || o.Label < 0 || !strings.HasSuffix(words, strings.ToLower(o.One)) && Words(c.Name) != Words(o.Name) {
+					continue
+				}
+				known := 0
+				for _, row := range t.Rows {
+					if row[i] != nil && o.byKey(row[i]) != nil {
+						known++
+					} else if row[i] != nil {
+						known = -len(t.Rows)
+					}
+				}
+				if known > 0 {
+					t.Columns[i].Ref = o
+				}
+			}
+		}
+	}
+}

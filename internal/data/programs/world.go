@@ -1,0 +1,272 @@
+// Package programs makes tasks backwards: it draws a program (a question or a change) over tables of things that are
+// there, computes what it comes to, and words a request that names things by what they are. It calls no server: whoever
+// plays a program does, and compares.
+//
+// Drawing programs over the live state and wording them afterwards is the way of PROVE (arXiv 2606.03892) and of
+// Spider's template questions (Yu et al. 2018); the kinds are those that people ask of a store of records.
+package programs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Kind says how the values of a column are spoken of.
+type Kind string
+
+// The kinds.
+const (
+	Text   Kind = "text"
+	Number Kind = "number"
+	Date   Kind = "date" // a text, YYYY-MM-DD
+)
+
+// Column is one property of a table's things. The phrases stand behind the plural of the things, with {v} for a value:
+// "patients" + "older than {v}". Those that are empty are made from the name.
+type Column struct {
+	Parts   []int // of a name that stands in several columns, as first_name and last_name: these; it is not stored itself
+	Bool    bool  // 1 and 0 are yes and no
+	Name    string
+	Kind    Kind
+	Several bool   // a value is several texts, with ListMark between them
+	Ref     *Table // whose things the values name by their key; nil: none
+	With    string // for equality
+	More    string // for a greater value
+	Less    string // for a smaller one
+	Most    string // superlative for the greatest, as "oldest"
+	Least   string // for the smallest
+	Asks    string // the question for what Ref names, with {x} for the thing, as "Who treats {x}?"
+}
+
+// Table is things of one kind. A row holds a value for each column: nil, a string, an int64 or a float64.
+type Table struct {
+	Name      string
+	One, Many string // nouns
+	Columns   []Column
+	Rows      [][]any
+	Key       int // the column by which other tables refer to a row; -1: none does
+	Label     int // the column by which people name a row; -1: none
+}
+
+// World is a state: tables that may refer to each other.
+type World struct {
+	Name   string
+	Tables []*Table
+	// NoKeys says that the store gives a new row no key of its own, so that whoever adds one takes the next.
+	NoKeys bool
+	// Listed says that the tables are read as a whole, and not asked with conditions.
+	Listed bool
+}
+
+// Words is a name as it is said: "doctor_id" is "doctor", "unitPrice" is "unit price".
+func Words(name string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range name {
+		switch {
+		case r == '_' || r == '-' || r == '.' || r == ' ':
+			b.WriteByte(' ')
+		case r >= 'A' && r <= 'Z' && lower:
+			b.WriteByte(' ')
+			b.WriteRune(r + 'a' - 'A')
+		case r >= 'A' && r <= 'Z':
+			b.WriteRune(r + 'a' - 'A')
+		default:
+			b.WriteRune(r)
+		}
+		lower = r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+	}
+	text := strings.Join(strings.Fields(b.String()), " ")
+	if cut := strings.TrimSuffix(text, " id"); cut != "" {
+		text = cut
+	}
+	return text
+}
+
+// Singular and plural of an English noun, as far as a rule has them.
+func singular(noun string) string {
+	switch {
+	case strings.HasSuffix(noun, "ies") && len(noun) > 4:
+		return noun[:len(noun)-3] + "y"
+	case strings.HasSuffix(noun, "sses") || strings.HasSuffix(noun, "xes") || strings.HasSuffix(noun, "ches") || strings.HasSuffix(noun, "shes"):
+		return noun[:len(noun)-2]
+	case strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss") && !strings.HasSuffix(noun, "us") && !strings.HasSuffix(noun, "is"):
+		return noun[:len(noun)-1]
+	}
+	return noun
+}
+
+func plural(noun string) string {
+	switch {
+	case strings.HasSuffix(noun, "y") && len(noun) > 1 && !strings.ContainsRune("aeiou", rune(noun[len(noun)-2])):
+		return noun[:len(noun)-1] + "ies"
+	case strings.HasSuffix(noun, "s") || strings.HasSuffix(noun, "x") || strings.HasSuffix(noun, "ch") || strings.HasSuffix(noun, "sh"):
+		return noun + "es"
+	case noun == "staff" || noun == "stock" || noun == "equipment":
+		return noun
+	}
+	return noun + "s"
+}
+
+// Nouns are the singular and plural of what a table's name says there is in it.
+func Nouns(table string) (one, many string) {
+	words := strings.Fields(Words(table))
+	if len(words) == 0 {
+		return "entry", "entries"
+	}
+	for len(words) > 1 && slices.Contains([]string{"tbl", "table", "t", "list", "data", "records"}, words[0]) {
+		words = words[1:]
+	}
+	for len(words) > 1 && slices.Contains([]string{"tbl", "table", "list", "data", "records"}, words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	last := len(words) - 1
+	one = singular(words[last])
+	many = plural(one)
+	before := strings.Join(words[:last], " ")
+	return strings.TrimSpace(before + " " + one), strings.TrimSpace(before + " " + many)
+}
+
+// named is how people call a row: its label, or where that refers to another table, that one's.
+func (t *Table) named(row []any) string {
+	if t.Label < 0 {
+		return ""
+	}
+	return t.show(t.Label, row)
+}
+
+// show is a value as people say it: of a reference the label of what it names.
+func (t *Table) show(column int, row []any) string {
+	c := t.Columns[column]
+	if c.Ref == nil {
+		return c.show(row[column])
+	}
+	if to := c.Ref.byKey(row[column]); to != nil {
+		return c.Ref.named(to)
+	}
+	return ""
+}
+
+// show is a value of the column as people say it.
+func (c Column) show(v any) string {
+	if c.Bool && v != nil {
+		return map[bool]string{true: "yes", false: "no"}[equal(v, int64(1))]
+	}
+	return Show(v)
+}
+
+func (t *Table) byKey(key any) []any {
+	if t.Key < 0 || key == nil {
+		return nil
+	}
+	for _, row := range t.Rows {
+		if row[t.Key] == key {
+			return row
+		}
+	}
+	return nil
+}
+
+// Show is a value in digits or letters; "" for none.
+func Show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case int64:
+		return fmt.Sprint(v)
+	case float64:
+		return trimFloat(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func trimFloat(v float64) string {
+	text := fmt.Sprintf("%.2f", v)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+func asFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+// less orders two values of one kind; nil is before all.
+func less(a, b any) bool {
+	x, isX := asFloat(a)
+	y, isY := asFloat(b)
+	if isX && isY {
+		return x < y
+	}
+	return Show(a) < Show(b)
+}
+
+func equal(a, b any) bool {
+	x, isX := asFloat(a)
+	y, isY := asFloat(b)
+	if isX && isY {
+		return x == y
+	}
+	return isX == isY && Show(a) == Show(b) && (a == nil) == (b == nil)
+}
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// withPhrase is what stands behind the plural where a column has a value.
+func (c Column) withPhrase() string {
+	if c.With != "" {
+		return c.With
+	}
+	words := Words(c.Name)
+	if c.Several {
+		return `for which "{v}" is noted`
+	}
+	has := func(list ...string) bool {
+		return slices.ContainsFunc(strings.Fields(words), func(w string) bool { return slices.Contains(list, w) })
+	}
+	switch {
+	case c.Ref != nil:
+		return "of {v}"
+	case has("city", "town", "location", "place", "room", "ward", "hangar", "country", "building", "region", "warehouse", "department", "section"):
+		return "in {v}"
+	case has("status", "state", "condition", "color", "colour"):
+		return "that are {v}"
+	case has("author", "artist", "maker", "brand", "manufacturer", "publisher"):
+		return "by {v}"
+	case has("supplier", "source", "origin", "sender"):
+		return "from {v}"
+	case has("type", "kind", "category", "genre", "species", "breed"):
+		return "of the " + words + " {v}"
+	case has("owner", "customer", "client", "assignee", "member"):
+		return "of {v}"
+	}
+	return "with the " + words + " {v}"
+}
+
+func (c Column) morePhrase() string {
+	switch {
+	case c.More != "":
+		return c.More
+	case c.Kind == Date:
+		return "with a " + Words(c.Name) + " after {v}"
+	}
+	return "with a " + Words(c.Name) + " above {v}"
+}
+
+func (c Column) lessPhrase() string {
+	switch {
+	case c.Less != "":
+		return c.Less
+	case c.Kind == Date:
+		return "with a " + Words(c.Name) + " before {v}"
+	}
+	return "with a " + Words(c.Name) + " below {v}"
+}
