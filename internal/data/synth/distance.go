@@ -15,6 +15,7 @@ import (
 type Task struct {
 	Text  string
 	Tools []string
+	Calls [][]string // of each gold call the values in its arguments; none where only the tools are known
 }
 
 // TasksOf are the tasks of scenarios: their gold calls, or where there is none the calls that checks want.
@@ -24,6 +25,11 @@ func TasksOf(list []scenario.Scenario, text func(*scenario.Scenario) string) (ta
 		t := Task{Text: text(s)}
 		for _, g := range s.Gold {
 			t.Tools = append(t.Tools, g.Name)
+			var values []string
+			for _, l := range leavesOf(string(g.Arguments)) {
+				values = append(values, l.text())
+			}
+			t.Calls = append(t.Calls, values)
 		}
 		if len(s.Gold) == 0 {
 			for _, c := range s.Checks {
@@ -46,6 +52,8 @@ type Shape struct {
 	Calls     float64 `json:"calls"`            // mean
 	Several   float64 `json:"several"`          // share with several calls
 	None      float64 `json:"none"`             // share without one
+	FindsOut  float64 `json:"finds_out"`        // share in which a call behind the first has a value that the task does not say
+	Said      float64 `json:"arguments_said"`   // share of the values in calls that stand in the task
 	Tools     int     `json:"tools"`            // distinct
 	Chains    int     `json:"chains"`           // distinct pairs of a call's tool and the next one's
 	Distinct  float64 `json:"distinct_bigrams"` // distinct word pairs of all word pairs (Li et al. 2016, distinct-2)
@@ -82,6 +90,15 @@ func ShapeOf(tasks []Task) Shape {
 			all++
 		}
 	}
+	values, said := 0, 0
+	for _, t := range tasks {
+		in, finds := t.said()
+		values, said = values+in[0], said+in[1]
+		if finds {
+			s.FindsOut += 1 / n
+		}
+	}
+	s.Said = float64(said) / float64(max(1, values))
 	slices.Sort(lengths)
 	s.WordsLow, s.WordsHigh = lengths[len(lengths)/10], lengths[(len(lengths)*9)/10]
 	s.Tools, s.Chains = len(tools), len(chains)
@@ -89,6 +106,23 @@ func ShapeOf(tasks []Task) Shape {
 		s.Distinct = float64(len(pairs)) / float64(all)
 	}
 	return s
+}
+
+// said counts the values in the calls of a task, and those of them that it says. findsOut reports whether a call behind the
+// first has one that it does not say, so that something has to be found out before.
+func (t Task) said() (counts [2]int, findsOut bool) {
+	plain := flat(t.Text)
+	for i, values := range t.Calls {
+		for _, v := range values {
+			counts[0]++
+			if hasText(plain, flat(v)) {
+				counts[1]++
+			} else if i > 0 {
+				findsOut = true
+			}
+		}
+	}
+	return counts, findsOut
 }
 
 // grams are the n-grams of a text's words, plain.
@@ -233,6 +267,8 @@ func (d Distance) Rows() [][]string {
 	add("calls, mean", func(s Shape) string { return fmt.Sprintf("%.2f", s.Calls) })
 	add("several calls", func(s Shape) string { return percent(s.Several) })
 	add("no call", func(s Shape) string { return percent(s.None) })
+	add("something is to be found out", func(s Shape) string { return percent(s.FindsOut) })
+	add("values of calls that the task says", func(s Shape) string { return percent(s.Said) })
 	add("tools", func(s Shape) string { return fmt.Sprint(s.Tools) })
 	add("pairs of tools", func(s Shape) string { return fmt.Sprint(s.Chains) })
 	shared := func(name string, value func(Overlap) string) {

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -12,8 +13,8 @@ import (
 
 // Worked by hand.
 func TestDistance(t *testing.T) {
-	a := []Task{{"Add a hat, please.", []string{"add"}}, {"Add a hat to the list and count the list.", []string{"add", "count"}}}
-	b := []Task{{"Please add a hat.", []string{"add"}}, {"Sing!", nil}}
+	a := []Task{{Text: "Add a hat, please.", Tools: []string{"add"}}, {Text: "Add a hat to the list and count the list.", Tools: []string{"add", "count"}}}
+	b := []Task{{Text: "Please add a hat.", Tools: []string{"add"}}, {Text: "Sing!"}}
 	s := ShapeOf(a)
 	if want := (Shape{Tasks: 2, Words: 7, WordsLow: 4, WordsHigh: 10, Calls: 1.5, Several: 0.5, Tools: 2, Chains: 1, Distinct: 9. / 12}); s != want {
 		t.Errorf("%+v", s) // the pairs "add a", "a hat" and "the list" stand twice
@@ -37,13 +38,13 @@ func TestDistanceExtremes(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom(strings.Fields(vocabulary)), 6, 12)
 		draw := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Task {
-			return Task{strings.Join(words.Draw(r, "words"), " "), rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 3).Draw(r, "tools")}
+			return Task{Text: strings.Join(words.Draw(r, "words"), " "), Tools: rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 3).Draw(r, "tools")}
 		}), 1, 6).Draw(r, "tasks")
 		o := OverlapOf(draw, draw)
 		if o.Grams != [mostGram]float64{1, 1, 1, 1} || o.Near < 0.999 || o.Tools != 1 || o.Usage > 1e-9 {
 			r.Fatalf("with itself: %+v", o)
 		}
-		other := OverlapOf(draw, []Task{{"zz yy xx ww vv uu", []string{"z"}}})
+		other := OverlapOf(draw, []Task{{Text: "zz yy xx ww vv uu", Tools: []string{"z"}}})
 		if other.Grams != [mostGram]float64{} || other.Near != 0 || other.Tools != 0 || other.Usage < 0.999 {
 			r.Fatalf("with others: %+v", other)
 		}
@@ -70,5 +71,26 @@ func TestGap(t *testing.T) {
 	}
 	if text := fmt.Sprint(GapOf(list, (*scenario.Scenario).Asks).Rows()); strings.Contains(text, "too few") || !strings.Contains(text, "[tasks compared  10]") {
 		t.Error(text)
+	}
+}
+
+func TestSaidAndFoundOut(t *testing.T) {
+	call := func(name, arguments string) scenario.Gold { return scenario.Gold{Name: name, Arguments: []byte(arguments)} }
+	text := func(s *scenario.Scenario) string { return s.Task }
+	for _, tc := range []struct {
+		task  string
+		gold  []scenario.Gold
+		finds float64
+		said  float64
+	}{
+		{"Set the price of Tern to 12.", []scenario.Gold{call("find", `{"name":"Tern"}`), call("set", `{"id":7,"price":12}`)}, 1, 2. / 3},
+		{"Add 2 and 3.", []scenario.Gold{call("add", `{"a":2,"b":3}`)}, 0, 1},
+		{"Who is it?", []scenario.Gold{call("list", `{}`)}, 0, 0},
+		{"Add 12.", []scenario.Gold{call("add", `{"a":1}`)}, 0, 0}, // 1 is no part of 12
+	} {
+		s := ShapeOf(TasksOf([]scenario.Scenario{{Task: tc.task, Gold: tc.gold}}, text))
+		if s.FindsOut != tc.finds || math.Abs(s.Said-tc.said) > 1e-9 {
+			t.Errorf("%s: found out %v, said %v", tc.task, s.FindsOut, s.Said)
+		}
 	}
 }
