@@ -129,7 +129,12 @@ func summary(parts []part, packages []slow, budget time.Duration) string {
 		fmt.Fprintf(&b, "%8.1f  %s\n", s.seconds, s.name)
 	}
 	if budget > 0 && all.wall > budget {
-		fmt.Fprintf(&b, "\nnotice: this took %.1f minutes; the budget on 2 quiet cores is %.0f\n", all.wall.Minutes(), budget.Minutes())
+		fmt.Fprintf(
+			&b,
+			"\nnotice: this took %.1f minutes; the budget on 2 quiet cores is %.0f\n",
+			all.wall.Minutes(),
+			budget.Minutes(),
+		)
 	}
 	return b.String()
 }

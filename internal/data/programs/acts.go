@@ -30,9 +30,16 @@ func (d *drawer) another(t *Table, i int, not any) any {
 	return pick(d.r, values)
 }
 
+// keyOf is SQL for the key of a row that is named.
+func (t *Table) keyOf(row []any) string {
+	return fmt.Sprintf("(SELECT %s FROM %s WHERE %s)",
+		Ident(t.Columns[t.Key].Name), Ident(t.Name), t.test(t.Label, "", Is, row[t.Label]))
+}
+
 // update is a statement that sets one column where some conditions hold.
 func update(t *Table, column int, value string, where []Cond) Step {
-	return Step{SQL: "UPDATE " + Ident(t.Name) + " SET " + Ident(t.Columns[column].Name) + " = " + value + filter(t, where), Writes: true}
+	set := Ident(t.Columns[column].Name) + " = " + value
+	return Step{SQL: "UPDATE " + Ident(t.Name) + " SET " + set + filter(t, where), Writes: true}
 }
 
 // set changes one property of a named thing; twice where the person corrects themself, of which the second holds.
@@ -60,11 +67,12 @@ func (d *drawer) set(corrected bool) *Program {
 	value, tables := Literal(v), []*Table{t}
 	if c.Ref != nil {
 		to := c.Ref.byKey(v)
-		if to == nil || c.Ref.named(to) == "" || c.Ref.Columns[c.Ref.Label].Ref != nil || len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
+		if to == nil || c.Ref.named(to) == "" || c.Ref.Columns[c.Ref.Label].Ref != nil ||
+			len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
 			return nil
 		}
 		slots["v"] = c.Ref.named(to)
-		value = "(SELECT " + Ident(c.Ref.Columns[c.Ref.Key].Name) + " FROM " + Ident(c.Ref.Name) + " WHERE " + c.Ref.test(c.Ref.Label, "", Is, to[c.Ref.Label]) + ")"
+		value = c.Ref.keyOf(to)
 		tables = append(tables, c.Ref)
 	}
 	pattern := "set"
@@ -79,7 +87,13 @@ func (d *drawer) set(corrected bool) *Program {
 			}
 		}
 	}
-	return &Program{pattern: pattern, slots: slots, Steps: []Step{update(t, i, value, []Cond{t.label(row)})}, Tables: tables, apply: func() { row[i] = v }}
+	return &Program{
+		pattern: pattern,
+		slots:   slots,
+		Steps:   []Step{update(t, i, value, []Cond{t.label(row)})},
+		Tables:  tables,
+		apply:   func() { row[i] = v },
+	}
 }
 
 // setTwo changes two properties of a named thing in one request.
@@ -110,25 +124,20 @@ func (d *drawer) setTwo() *Program {
 		sets = append(sets, Ident(c.Name)+" = "+Literal(v))
 	}
 	return &Program{pattern: "set_two", slots: slots, Tables: []*Table{t},
-		Steps: []Step{{SQL: "UPDATE " + Ident(t.Name) + " SET " + strings.Join(sets, ", ") + filter(t, []Cond{t.label(row)}), Writes: true}}}
-}
-
-// cannot asks of a thing that is there what no database does.
-func (d *drawer) cannot() *Program {
-	t := d.table()
-	if t == nil {
-		return nil
-	}
-	row := d.sole(t)
-	if row == nil {
-		return nil
-	}
-	slots := d.about(t)
-	deed := pick(d.r, [][2]string{{"send {x} a text message", "send messages"}, {"email {x} a summary", "send emails"}, {"call {x} on the phone", "make phone calls"}, {"print a label for {x}", "print"},
-		{"put {x} into my calendar", "reach a calendar"}, {"translate the entry of {x} into French and mail it", "send mail"}, {"order flowers for {x}", "place orders"}, {"set an alarm for {x}", "set alarms"}, {"draw a chart for {x}", "draw charts"}})
-	slots["x"] = t.named(row)
-	slots["verb"] = strings.ReplaceAll(deed[0], "{x}", slots["x"])
-	return &Program{pattern: "cannot", slots: slots, Answer: Answer{Form: "cannot", Values: []string{"I can't do that: none of my tools can " + deed[1] + "."}}}
+		Steps: []Step{
+			{
+				SQL: "UPDATE " + Ident(
+					t.Name,
+				) + " SET " + strings.Join(
+					sets,
+					", ",
+				) + filter(
+					t,
+					[]Cond{t.label(row)},
+				),
+				Writes: true,
+			},
+		}}
 }
 
 // mostChanged bounds what one request changes.
@@ -139,7 +148,10 @@ func (d *drawer) setAll() *Program {
 	if t == nil {
 		return nil
 	}
-	props := slices.DeleteFunc(t.properties(nil), func(i int) bool { return i == where[0].Column || t.Columns[i].Ref != nil })
+	props := slices.DeleteFunc(
+		t.properties(nil),
+		func(i int) bool { return i == where[0].Column || t.Columns[i].Ref != nil },
+	)
 	rows := t.rows(where)
 	if len(props) == 0 || len(rows) == 0 || len(rows) > mostChanged {
 		return nil
@@ -151,11 +163,17 @@ func (d *drawer) setAll() *Program {
 	}
 	slots := d.about(t)
 	slots["filter"], slots["attr"], slots["v"] = phrase, Words(t.Columns[i].Name), t.Columns[i].show(v)
-	return &Program{pattern: "set_all", slots: slots, Steps: []Step{update(t, i, Literal(v), where)}, Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables(), apply: func() {
-		for _, row := range rows {
-			row[i] = v
-		}
-	}}
+	return &Program{
+		pattern: "set_all",
+		slots:   slots,
+		Steps:   []Step{update(t, i, Literal(v), where)},
+		Tables:  (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
+		apply: func() {
+			for _, row := range rows {
+				row[i] = v
+			}
+		},
+	}
 }
 
 func (d *drawer) adjust() *Program {
@@ -185,7 +203,8 @@ func (d *drawer) adjust() *Program {
 		tables = (Query{Table: t, Where: where, Agg: "COUNT"}).tables()
 	}
 	rows := t.rows(where)
-	if len(rows) == 0 || len(rows) > mostChanged || slices.ContainsFunc(rows, func(row []any) bool { _, ok := asFloat(row[i]); return !ok }) {
+	if len(rows) == 0 || len(rows) > mostChanged ||
+		slices.ContainsFunc(rows, func(row []any) bool { _, ok := asFloat(row[i]); return !ok }) {
 		return nil
 	}
 	by := int64(pick(d.r, []int{1, 2, 3, 5, 10}))
@@ -203,7 +222,12 @@ func (d *drawer) adjust() *Program {
 		pattern += "_all"
 	}
 	column := Ident(t.Columns[i].Name)
-	return &Program{pattern: pattern, slots: slots, Steps: []Step{update(t, i, column+" "+sign+" "+Show(by), where)}, Tables: tables}
+	return &Program{
+		pattern: pattern,
+		slots:   slots,
+		Steps:   []Step{update(t, i, column+" "+sign+" "+Show(by), where)},
+		Tables:  tables,
+	}
 }
 
 func (d *drawer) remove() *Program {
@@ -212,12 +236,22 @@ func (d *drawer) remove() *Program {
 		return nil
 	}
 	row := d.sole(t)
-	if from, column := d.referrer(t); row == nil || from != nil && slices.ContainsFunc(from.Rows, func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) }) {
+	if from, column := d.referrer(t); row == nil ||
+		from != nil &&
+			slices.ContainsFunc(
+				from.Rows,
+				func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) },
+			) {
 		return nil
 	}
 	slots := d.about(t)
 	slots["x"] = t.named(row)
-	return &Program{pattern: "remove", slots: slots, Steps: []Step{{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, []Cond{t.label(row)}), Writes: true}}, Tables: []*Table{t}}
+	return &Program{
+		pattern: "remove",
+		slots:   slots,
+		Steps:   []Step{{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, []Cond{t.label(row)}), Writes: true}},
+		Tables:  []*Table{t},
+	}
 }
 
 func (d *drawer) removeAll() *Program {
@@ -231,11 +265,15 @@ func (d *drawer) removeAll() *Program {
 	}
 	slots := d.about(t)
 	slots["filter"] = phrase
-	return &Program{pattern: "remove_all", slots: slots, Steps: []Step{{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}},
-		Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables()}
+	return &Program{
+		pattern: "remove_all",
+		slots:   slots,
+		Steps:   []Step{{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}},
+		Tables:  (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
+	}
 }
 
-// given draws the values of a new row: columns, their literals, how they are said, and the tables that were looked into.
+// given draws the values of a new row: columns, their literals, how they are said, and the tables looked into.
 func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Table, name string) {
 	tables = []*Table{t}
 	for i, c := range t.Columns {
@@ -275,10 +313,19 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 				continue
 			}
 			text = c.Ref.named(to)
-			literal = "(SELECT " + Ident(c.Ref.Columns[c.Ref.Key].Name) + " FROM " + Ident(c.Ref.Name) + " WHERE " + c.Ref.test(c.Ref.Label, "", Is, to[c.Ref.Label]) + ")"
+			literal = c.Ref.keyOf(to)
 			tables = append(tables, c.Ref)
 		}
-		columns, literals, said = append(columns, Ident(c.Name)), append(literals, literal), append(said, Words(c.Name)+" "+text)
+		columns, literals, said = append(
+			columns,
+			Ident(c.Name),
+		), append(
+			literals,
+			literal,
+		), append(
+			said,
+			Words(c.Name)+" "+text,
+		)
 	}
 	return columns, literals, said, tables, name
 }
@@ -298,9 +345,14 @@ func (t *Table) next() (key int64, ok bool) {
 // adding are the steps that add a row: where the store gives no keys, the greatest is looked up first.
 func (d *drawer) adding(t *Table, columns, literals []string) (steps []Step) {
 	if d.w.NoKeys && t.Key >= 0 && t.Key != t.Label {
-		steps = append(steps, Step{SQL: "SELECT MAX(" + Ident(t.Columns[t.Key].Name) + ") FROM " + Ident(t.Name)})
+		steps = append(
+			steps,
+			Step{SQL: fmt.Sprintf("SELECT MAX(%s) FROM %s", Ident(t.Columns[t.Key].Name), Ident(t.Name))},
+		)
 	}
-	return append(steps, Step{SQL: "INSERT INTO " + Ident(t.Name) + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(literals, ", ") + ")", Writes: true})
+	sql := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)",
+		Ident(t.Name), strings.Join(columns, ", "), strings.Join(literals, ", "))
+	return append(steps, Step{SQL: sql, Writes: true})
 }
 
 // fresh draws a label that no row has, of the form of those that are there.
@@ -317,7 +369,11 @@ func (d *drawer) fresh(t *Table) any {
 		} else if len(x) == 1 {
 			v = pick(d.r, []string{invented(d.r, "first"), pick(d.r, lastNames())})
 		}
-		if v != nil && !slices.ContainsFunc(t.Rows, func(row []any) bool { return strings.EqualFold(Show(row[t.Label]), Show(v)) }) {
+		if v != nil &&
+			!slices.ContainsFunc(
+				t.Rows,
+				func(row []any) bool { return strings.EqualFold(Show(row[t.Label]), Show(v)) },
+			) {
 			return v
 		}
 	}
@@ -367,7 +423,14 @@ func (d *drawer) actIf() *Program {
 		}
 		q := Query{Table: t, Where: []Cond{{t.Label, -1, Is, d.asLabel(t, name)}}, Agg: "COUNT", Of: -1, Order: -1}
 		slots["x"], slots["given"] = name, enumerate(said)
-		p := &Program{pattern: "add_unless", slots: slots, Steps: []Step{{SQL: q.SQL()}}, Tables: tables, Free: true, Result: shown(q.Run())}
+		p := &Program{
+			pattern: "add_unless",
+			slots:   slots,
+			Steps:   []Step{{SQL: q.SQL()}},
+			Tables:  tables,
+			Free:    true,
+			Result:  shown(q.Run()),
+		}
 		if there {
 			p.Answer = Answer{Form: "left", Values: []string{"Nothing was changed: " + name + " is already there."}}
 		} else {
@@ -395,11 +458,18 @@ func (d *drawer) actIf() *Program {
 	below := less(row[i], bound)
 	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
 	slots["x"], slots["attr"], slots["bound"], slots["v"] = t.named(row), Words(t.Columns[i].Name), Show(bound), Show(v)
-	p := &Program{pattern: "set_if", slots: slots, Steps: []Step{{SQL: q.SQL()}}, Tables: []*Table{t}, Result: shown(q.Run())}
+	p := &Program{
+		pattern: "set_if",
+		slots:   slots,
+		Steps:   []Step{{SQL: q.SQL()}},
+		Tables:  []*Table{t},
+		Result:  shown(q.Run()),
+	}
 	if below {
 		p.Steps = append(p.Steps, update(t, i, Literal(v), q.Where))
 	} else {
-		p.Answer = Answer{Form: "left", Values: []string{"Nothing was changed: the " + slots["attr"] + " of " + slots["x"] + " is " + Show(row[i]) + "."}}
+		p.Answer = Answer{Form: "left", Values: []string{
+			fmt.Sprintf("Nothing was changed: the %s of %s is %s.", slots["attr"], slots["x"], Show(row[i]))}}
 	}
 	return p
 }
@@ -419,12 +489,13 @@ func (d *drawer) asLabel(t *Table, name string) any {
 	return name
 }
 
-// several are a change and something else in one message. What is asked behind a change is asked of another table, or of
-// the world as it is then.
+// several are a change and something else in one message. What is asked behind a change is asked of another table, or
+// of // the world as it is then.
 func (d *drawer) several() *Program {
 	first := d.draw(pick(d.r, []string{Set, Set, Insert, Remove, Count, Lookup, Best}))
 	second := d.draw(pick(d.r, []string{Set, Count, Lookup, Best, YesNo, Set, Insert}))
-	if first == nil || second == nil || first.Answer.Form != "" && second.Answer.Form != "" && first.pattern == second.pattern {
+	if first == nil || second == nil ||
+		first.Answer.Form != "" && second.Answer.Form != "" && first.pattern == second.pattern {
 		return nil
 	}
 	shared := slices.ContainsFunc(second.Tables, func(t *Table) bool { return slices.Contains(first.Tables, t) })
@@ -442,39 +513,9 @@ func (d *drawer) several() *Program {
 	if second.Answer.Form == "" {
 		p.Result = first.Result
 	}
-	if first.Changes() != second.Changes() || first.Answer.Form != "" && second.Answer.Form != "" { // results of two reads are compared one by one elsewhere
+	if first.Changes() != second.Changes() ||
+		first.Answer.Form != "" && second.Answer.Form != "" { // results of two reads are compared one by one elsewhere
 		p.Result = nil
 	}
 	return &p
-}
-
-// unknown asks for a property that no table has: whoever looks finds that it is not recorded.
-func (d *drawer) unknown() *Program {
-	t := d.table()
-	if t == nil || t.Columns[t.Label].Ref != nil {
-		return nil
-	}
-	row := d.sole(t)
-	attr := pick(d.r, []string{"nickname", "birthplace", "shoe size", "blood type", "favourite colour", "insurance number", "website", "weight", "middle name", "serial number", "opening hours", "postcode", "supplier", "height"})
-	if row == nil || slices.ContainsFunc(d.w.Tables, func(o *Table) bool {
-		return slices.ContainsFunc(o.Columns, func(c Column) bool {
-			return strings.Contains(Words(c.Name), strings.Fields(attr)[0]) || strings.Contains(attr, Words(c.Name))
-		})
-	}) {
-		return nil
-	}
-	slots := d.about(t)
-	slots["x"], slots["attr"] = t.named(row), attr
-	return &Program{pattern: "lookup", slots: slots, Tables: []*Table{t}, Answer: Answer{Form: "unknown", Values: []string{"The " + attr + " of " + slots["x"] + " is not recorded."}}}
-}
-
-// askBack is a change whose value the person forgot to say.
-func (d *drawer) askBack() *Program {
-	p := d.set(false)
-	if p == nil {
-		return nil
-	}
-	p.pattern, p.Steps, p.Tables, p.apply = "set_nothing", nil, nil, nil
-	p.Answer = Answer{Form: "question", Values: []string{"What should the " + p.slots["attr"] + " of " + p.slots["x"] + " be?"}}
-	return p
 }

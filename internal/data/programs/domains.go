@@ -69,7 +69,16 @@ func Invent(r *rand.Rand, index int) *World {
 			if i > 1 && dc.Ref == "" && len(dt.Columns) > 4 && r.IntN(5) == 0 {
 				continue
 			}
-			c := Column{Name: dc.Name, Kind: dc.kind(), With: dc.With, More: dc.More, Less: dc.Less, Most: dc.Most, Least: dc.Least, Asks: dc.Asks}
+			c := Column{
+				Name:  dc.Name,
+				Kind:  dc.kind(),
+				With:  dc.With,
+				More:  dc.More,
+				Less:  dc.Less,
+				Most:  dc.Most,
+				Least: dc.Least,
+				Asks:  dc.Asks,
+			}
 			if dc.Ref != "" {
 				for k, other := range d.Tables {
 					if other.Name == dc.Ref {
@@ -129,7 +138,7 @@ func Invent(r *rand.Rand, index int) *World {
 // camelCase is unit_price as UnitPrice.
 func camelCase(name string) string {
 	var b strings.Builder
-	for _, part := range strings.Split(name, "_") {
+	for _, part := range splitList(name, "_") {
 		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	return b.String()
@@ -180,7 +189,14 @@ func (dc domainColumn) draw(r *rand.Rand, c Column) any {
 	case "code":
 		return fmt.Sprintf("%s-%d", rule[1], 100+r.IntN(900))
 	case "plate":
-		return fmt.Sprintf("%c%c-%c%c-%d", 'A'+r.IntN(26), 'A'+r.IntN(26), 'A'+r.IntN(26), 'A'+r.IntN(26), 10+r.IntN(990))
+		return fmt.Sprintf(
+			"%c%c-%c%c-%d",
+			'A'+r.IntN(26),
+			'A'+r.IntN(26),
+			'A'+r.IntN(26),
+			'A'+r.IntN(26),
+			10+r.IntN(990),
+		)
 	case "phone":
 		return fmt.Sprintf("555-%04d", r.IntN(10000))
 	}
@@ -202,33 +218,92 @@ func invented(r *rand.Rand, sort string) string {
 	case "company":
 		return last + " " + pick(r, []string{"Ltd", "& Sons", "Foods", "Trading", "Group"})
 	case "title":
-		return pick(r, []string{"The", "A", "My", "Beyond the", "Under the"}) + " " + pick(r, []string{"Silent", "Last", "Golden", "Broken", "Hidden", "Long", "Paper", "Winter"}) + " " +
-			pick(r, []string{"River", "Garden", "Promise", "Harbor", "Letter", "Mountain", "Clock", "Road", "Orchard"})
+		return pick(
+			r,
+			[]string{"The", "A", "My", "Beyond the", "Under the"},
+		) + " " + pick(
+			r,
+			[]string{"Silent", "Last", "Golden", "Broken", "Hidden", "Long", "Paper", "Winter"},
+		) + " " +
+			pick(
+				r,
+				[]string{"River", "Garden", "Promise", "Harbor", "Letter", "Mountain", "Clock", "Road", "Orchard"},
+			)
 	case "topic":
-		return pick(r, []string{"Intro to", "Advanced", "Practical", "Applied"}) + " " + pick(r, []string{"Drawing", "Algebra", "Chess", "Robotics", "Pottery", "Grammar", "Optics", "Choir"})
+		return pick(
+			r,
+			[]string{"Intro to", "Advanced", "Practical", "Applied"},
+		) + " " + pick(
+			r,
+			[]string{"Drawing", "Algebra", "Chess", "Robotics", "Pottery", "Grammar", "Optics", "Choir"},
+		)
 	case "project":
-		return pick(r, []string{"Project", "Operation", "Initiative"}) + " " + pick(r, []string{"Falcon", "Maple", "Aurora", "Granite", "Lighthouse", "Comet", "Harvest", "Compass", "Orchid", "Tundra"})
+		return pick(
+			r,
+			[]string{"Project", "Operation", "Initiative"},
+		) + " " + pick(
+			r,
+			[]string{
+				"Falcon",
+				"Maple",
+				"Aurora",
+				"Granite",
+				"Lighthouse",
+				"Comet",
+				"Harvest",
+				"Compass",
+				"Orchid",
+				"Tundra",
+			},
+		)
 	case "event":
-		return pick(r, []string{"Spring", "Summer", "Autumn", "Winter", "Harbor", "Night"}) + " " + pick(r, []string{"Gala", "Serenade", "Festival", "Session", "Concert"})
+		return pick(
+			r,
+			[]string{"Spring", "Summer", "Autumn", "Winter", "Harbor", "Night"},
+		) + " " + pick(
+			r,
+			[]string{"Gala", "Serenade", "Festival", "Session", "Concert"},
+		)
 	case "place":
-		return pick(r, []string{"North", "Mill", "Oak", "River", "Stone", "Upper", "Old", "Long"}) + " " + pick(r, []string{"Meadow", "Hall", "Hill", "Acre", "Bank", "Yard", "Grove", "Corner"})
+		return pick(
+			r,
+			[]string{"North", "Mill", "Oak", "River", "Stone", "Upper", "Old", "Long"},
+		) + " " + pick(
+			r,
+			[]string{"Meadow", "Hall", "Hill", "Acre", "Bank", "Yard", "Grove", "Corner"},
+		)
 	}
-	return pick(r, strings.Split(map[string]string{
-		"city":    "Oslo,Lima,Porto,Ghent,Turin,Leeds,Lyon,Cork,Graz,Basel,Malmo,Tartu",
-		"country": "Norway,Peru,Portugal,Belgium,Italy,Ireland,France,Austria,Estonia,Japan,Kenya",
+	return pick(r, splitList(map[string]string{
+		"city":    `Oslo,Lima,Porto,Ghent,Turin,Leeds,Lyon,Cork,Graz,Basel,Malmo,Tartu`,
+		"country": `Norway,Peru,Portugal,Belgium,Italy,Ireland,France,Austria,Estonia,Japan,Kenya`,
 		"color":   "red,blue,green,black,white,silver,yellow",
-		"dish":    "Onion Soup,Bean Salad,Fish Pie,Mushroom Risotto,Lamb Stew,Apple Tart,Plum Cake,Lemonade,Iced Tea,Pumpkin Curry,Potato Gratin,Pea Soup,Chili Noodles,Cheese Plate,Rice Pudding,Lentil Burger,Pancakes,Tomato Tart,Mint Sorbet,Garlic Bread",
-		"food":    "flour,butter,rice,lentils,tomatoes,onions,garlic,olive oil,cream,sugar,apples,basil,carrots,beans,eggs,milk,honey,walnuts,lemons,pepper,salt,yeast",
-		"thing":   "Desk Lamp,Watering Can,Chess Set,Tea Kettle,Yoga Mat,Dog Leash,Garden Hose,Notebook,Stapler,Frying Pan,Football,Bird Feeder,Wall Clock,Office Chair,Salad Bowl,Jump Rope,Cat Tree,Plant Pot,Puzzle Box,Bread Knife,Camping Tent,Paint Brush,Rain Coat,Toolbox,Hammock,Rubber Duck",
+		"dish": `Onion Soup,Bean Salad,Fish Pie,Mushroom Risotto,Lamb Stew,Apple Tart,Plum Cake,Lemonade,Iced Tea,
+Pumpkin Curry,Potato Gratin,Pea Soup,Chili Noodles,Cheese Plate,Rice Pudding,Lentil Burger,Pancakes,
+Tomato Tart,Mint Sorbet,Garlic Bread`,
+		"food": `flour,butter,rice,lentils,tomatoes,onions,garlic,olive oil,cream,sugar,apples,basil,carrots,beans,
+eggs,milk,honey,walnuts,lemons,pepper,salt,yeast`,
+		"thing": `Desk Lamp,Watering Can,Chess Set,Tea Kettle,Yoga Mat,Dog Leash,Garden Hose,Notebook,Stapler,
+Frying Pan,Football,Bird Feeder,Wall Clock,Office Chair,Salad Bowl,Jump Rope,Cat Tree,Plant Pot,
+Puzzle Box,Bread Knife,Camping Tent,Paint Brush,Rain Coat,Toolbox,Hammock,Rubber Duck`,
 	}[sort], ","))
 }
 
 func firstNames() []string {
-	return strings.Split("Ana,Ben,Carla,David,Elif,Femi,Grace,Hugo,Ines,Jonas,Kiran,Lena,Marco,Nadia,Omar,Petra,Quinn,Rosa,Samir,Tessa,Uma,Viktor,Wanda,Yusuf,Zoe,Aiko,Bruno,Clara,Diego,Emma,Farid,Greta,Henrik,Ivana,Joao,Karim,Lucia,Mei,Nils,Olga,Paul,Ravi,Sofia,Theo", ",")
+	return splitList(
+		`Ana,Ben,Carla,David,Elif,Femi,Grace,Hugo,Ines,Jonas,Kiran,Lena,Marco,Nadia,Omar,Petra,Quinn,Rosa,
+Samir,Tessa,Uma,Viktor,Wanda,Yusuf,Zoe,Aiko,Bruno,Clara,Diego,Emma,Farid,Greta,Henrik,Ivana,Joao,
+Karim,Lucia,Mei,Nils,Olga,Paul,Ravi,Sofia,Theo`,
+		",",
+	)
 }
 
 func lastNames() []string {
-	return strings.Split("Adler,Brandt,Costa,Dahl,Evans,Fischer,Garcia,Haddad,Ito,Jensen,Kowalski,Lopez,Moreau,Novak,O'Brien,Park,Quist,Rossi,Singh,Tanaka,Ueda,Vogel,Weber,Xu,Young,Zeman,Almeida,Berg,D'Angelo,Eriksen,Ferrari,Gruber,Hansen,Ivanova,Keller,Larsen,Meyer,Nilsen,Okafor,Petrov,Ramos,Silva,Torres", ",")
+	return splitList(
+		`Adler,Brandt,Costa,Dahl,Evans,Fischer,Garcia,Haddad,Ito,Jensen,Kowalski,Lopez,Moreau,Novak,O'Brien,
+Park,Quist,Rossi,Singh,Tanaka,Ueda,Vogel,Weber,Xu,Young,Zeman,Almeida,Berg,D'Angelo,Eriksen,Ferrari,
+Gruber,Hansen,Ivanova,Keller,Larsen,Meyer,Nilsen,Okafor,Petrov,Ramos,Silva,Torres`,
+		",",
+	)
 }
 
 // Held reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas that
@@ -238,6 +313,12 @@ func Held(index int) bool { return index%4 == 3 }
 // Same reports whether two worlds have the same tables.
 func (w *World) Same(o *World) bool {
 	return slices.EqualFunc(w.Tables, o.Tables, func(a, b *Table) bool {
-		return a.Name == b.Name && slices.EqualFunc(a.Columns, b.Columns, func(x, y Column) bool { return x.Name == y.Name })
+		return a.Name == b.Name &&
+			slices.EqualFunc(a.Columns, b.Columns, func(x, y Column) bool { return x.Name == y.Name })
 	})
+}
+
+// splitList are the entries of a list that is written over several lines.
+func splitList(text, separator string) []string {
+	return strings.Split(strings.ReplaceAll(text, "\n", ""), separator)
 }

@@ -57,7 +57,8 @@ func Filter(r *rand.Rand, w *World, t *Table) (rows [][]any, phrase string, ok b
 	return t.rows([]Cond{c}), phrase, true
 }
 
-// Edge says which columns of a table make its rows relations: from one thing to another, of a type. ok is false where they do not.
+// Edge says which columns of a table make its rows relations: from one thing to another, of a type. ok is false where
+// they do not.
 func (t *Table) Edge() (from, to, kind int, ok bool) {
 	from, to, kind = -1, -1, -1
 	for i, c := range t.Columns {

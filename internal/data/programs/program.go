@@ -38,8 +38,32 @@ const (
 
 // Shares are how often each kind is drawn, in parts.
 func Shares() map[string]int {
-	return map[string]int{Lookup: 8, Join: 9, Count: 7, Both: 7, Total: 6, Best: 7, Top: 4, List: 8, Compare: 4, YesNo: 5, Missing: 4, Most: 5,
-		Set: 8, SetAll: 7, Adjust: 4, Remove: 5, Insert: 8, ActIf: 5, Several: 8, Correct: 4, Leave: 3, Unknown: 2, AskBack: 2, Cannot: 3}
+	return map[string]int{
+		Lookup:  8,
+		Join:    9,
+		Count:   7,
+		Both:    7,
+		Total:   6,
+		Best:    7,
+		Top:     4,
+		List:    8,
+		Compare: 4,
+		YesNo:   5,
+		Missing: 4,
+		Most:    5,
+		Set:     8,
+		SetAll:  7,
+		Adjust:  4,
+		Remove:  5,
+		Insert:  8,
+		ActIf:   5,
+		Several: 8,
+		Correct: 4,
+		Leave:   3,
+		Unknown: 2,
+		AskBack: 2,
+		Cannot:  3,
+	}
 }
 
 // Step is one statement of a program.
@@ -62,7 +86,7 @@ type Program struct {
 	Steps  []Step
 	Tables []*Table // that a stranger has to look at
 	Answer Answer
-	// Result is what the last reading step shows, value by value: whoever plays it compares. nil: it is not to be compared.
+	// Result is what the last reading step shows, value by value: whoever plays it compares. nil: do not compare.
 	Result []string
 	// Free says that a row is added for which the person names no key.
 	Free bool
@@ -129,7 +153,8 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 func (p *Program) lower(r *rand.Rand) {
 	name := p.slots["x"]
 	exact, loose := "= "+Literal(name), "LIKE "+Literal(strings.ToLower(name))
-	if name == strings.ToLower(name) || r.IntN(8) > 0 || !slices.ContainsFunc(p.Steps, func(s Step) bool { return strings.Contains(s.SQL, exact) }) {
+	if name == strings.ToLower(name) || r.IntN(8) > 0 ||
+		!slices.ContainsFunc(p.Steps, func(s Step) bool { return strings.Contains(s.SQL, exact) }) {
 		return
 	}
 	p.slots["x"] = strings.ToLower(name)
@@ -229,7 +254,8 @@ func (d *drawer) table() *Table {
 // properties are the columns that are neither key nor label.
 func (t *Table) properties(want func(Column) bool) (list []int) {
 	for i, c := range t.Columns {
-		if i != t.Key && i != t.Label && (t.Label < 0 || !slices.Contains(t.Columns[t.Label].Parts, i)) && (want == nil || want(c)) {
+		if i != t.Key && i != t.Label && (t.Label < 0 || !slices.Contains(t.Columns[t.Label].Parts, i)) &&
+			(want == nil || want(c)) {
 			list = append(list, i)
 		}
 	}
@@ -239,7 +265,9 @@ func (t *Table) properties(want func(Column) bool) (list []int) {
 // isYear reports whether the numbers are years, which nobody adds up.
 func (c Column) isYear() bool {
 	words := strings.Fields(Words(c.Name))
-	return strings.Contains(c.More, "after") || strings.Contains(c.More, "newer") || slices.Contains(words, "year") || slices.Contains(words, "born") || slices.Contains(words, "since")
+	return strings.Contains(c.More, "after") || strings.Contains(c.More, "newer") || slices.Contains(words, "year") ||
+		slices.Contains(words, "born") ||
+		slices.Contains(words, "since")
 }
 
 func isNumber(c Column) bool { return c.Kind == Number && c.Ref == nil && !c.Bool }
@@ -331,7 +359,11 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + Words(c.Name)
 	case c.Ref == nil && c.isClass() && d.many == "" && isWord(Show(v)) && d.r.IntN(5) > 0: // "nurses", "electric bikes"
 		d.one, d.many = Show(v)+" "+t.One, Show(v)+" "+t.Many
-		if slices.Contains([]string{"role", "species", "profession", "job", "position", "occupation"}, lastWord(c.Name)) || lastWord(c.Name) == "kind" && t.One != "item" {
+		if slices.Contains(
+			[]string{"role", "species", "profession", "job", "position", "occupation"},
+			lastWord(c.Name),
+		) ||
+			lastWord(c.Name) == "kind" && t.One != "item" {
 			d.one, d.many = Show(v), plural(Show(v))
 		}
 		d.look(t, i)
@@ -361,7 +393,12 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 			return Cond{}, "", false
 		}
 		cond.Of, cond.Value = k, to[k]
-		said, base := ref.Columns[k].withPhrase(), strings.Replace(c.withPhrase(), ref.One+" {v}", "{v}", 1) // "in room {v}"
+		said, base := ref.Columns[k].withPhrase(), strings.Replace(
+			c.withPhrase(),
+			ref.One+" {v}",
+			"{v}",
+			1,
+		) // "in room {v}"
 		if ref.Columns[k].Kind != Text {
 			cond.Op, said = Above, ref.Columns[k].morePhrase()
 		}
@@ -388,7 +425,28 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 
 // isClass reports whether a column's values say of what sort a thing is.
 func (c Column) isClass() bool {
-	return c.Kind == Text && slices.Contains([]string{"role", "kind", "type", "category", "species", "level", "plan", "genre", "color", "colour", "status", "class", "position", "job", "profession", "state"}, lastWord(c.Name))
+	return c.Kind == Text &&
+		slices.Contains(
+			[]string{
+				"role",
+				"kind",
+				"type",
+				"category",
+				"species",
+				"level",
+				"plan",
+				"genre",
+				"color",
+				"colour",
+				"status",
+				"class",
+				"position",
+				"job",
+				"profession",
+				"state",
+			},
+			lastWord(c.Name),
+		)
 }
 
 func lastWord(name string) string {
@@ -412,7 +470,20 @@ func (d *drawer) look(t *Table, column int) {
 }
 
 func months() []string {
-	return []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+	return []string{
+		"January",
+		"February",
+		"March",
+		"April",
+		"May",
+		"June",
+		"July",
+		"August",
+		"September",
+		"October",
+		"November",
+		"December",
+	}
 }
 
 // spokenMonth is 2024-05 as "May 2024", and 2024 as it is.

@@ -114,7 +114,8 @@ func (q Query) Run() (values []any) {
 		return []any{int64(len(rows))}
 	}
 	for _, row := range rows {
-		if v := q.Table.value(row, q.Column, q.Of); !q.Distinct || !slices.ContainsFunc(values, func(o any) bool { return equal(o, v) }) {
+		if v := q.Table.value(row, q.Column, q.Of); !q.Distinct ||
+			!slices.ContainsFunc(values, func(o any) bool { return equal(o, v) }) {
 			values = append(values, v)
 		}
 	}
@@ -164,7 +165,10 @@ func aggregate(how string, values []any) []any {
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // reserved are names that SQL needs quoted.
-var reserved = regexp.MustCompile(`(?i)^(?:order|group|table|select|from|where|index|user|values?|check|default|references?|desc|asc|limit|all|and|or|not|null|primary|key|set|to|when|then|case|end|column)$`)
+var reserved = regexp.MustCompile(
+	`(?i)^(?:order|group|table|select|from|where|index|user|values?|check|default|references?|desc|asc|limit|` +
+		`all|and|or|not|null|primary|key|set|to|when|then|case|end|column)$`,
+)
 
 // Ident is a name as SQL writes it.
 func Ident(name string) string {
@@ -229,7 +233,15 @@ func (t *Table) test(column int, before string, op Op, value any) string {
 		return before + Ident(c.Name) + " IN (" + strings.Join(list, ", ") + ")"
 	case len(c.Parts) == 2 && op == Is:
 		first, last, _ := strings.Cut(Show(value), " ")
-		return before + Ident(t.Columns[c.Parts[0]].Name) + " = " + Literal(first) + " AND " + before + Ident(t.Columns[c.Parts[1]].Name) + " = " + Literal(last)
+		return before + Ident(
+			t.Columns[c.Parts[0]].Name,
+		) + " = " + Literal(
+			first,
+		) + " AND " + before + Ident(
+			t.Columns[c.Parts[1]].Name,
+		) + " = " + Literal(
+			last,
+		)
 	}
 	return before + Ident(c.Name) + " " + string(op) + " " + Literal(value)
 }
@@ -242,7 +254,14 @@ func (q Query) SQL() string {
 	var joins []string
 	join := func(column, of int) {
 		if ref := q.Table.Columns[column].Ref; ref != nil && of != keyItself {
-			j := fmt.Sprintf(" JOIN %s ON %s.%s = %s.%s", Ident(ref.Name), Ident(q.Table.Name), Ident(q.Table.Columns[column].Name), Ident(ref.Name), Ident(ref.Columns[ref.Key].Name))
+			j := fmt.Sprintf(
+				" JOIN %s ON %s.%s = %s.%s",
+				Ident(ref.Name),
+				Ident(q.Table.Name),
+				Ident(q.Table.Columns[column].Name),
+				Ident(ref.Name),
+				Ident(ref.Columns[ref.Key].Name),
+			)
 			if !slices.Contains(joins, j) {
 				joins = append(joins, j)
 			}
@@ -322,7 +341,16 @@ func filter(t *Table, where []Cond) string {
 		if of < 0 {
 			of = column.Ref.Label
 		}
-		parts = append(parts, fmt.Sprintf("%s IN (SELECT %s FROM %s WHERE %s)", Ident(column.Name), Ident(column.Ref.Columns[column.Ref.Key].Name), Ident(column.Ref.Name), column.Ref.test(of, "", c.Op, c.Value)))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"%s IN (SELECT %s FROM %s WHERE %s)",
+				Ident(column.Name),
+				Ident(column.Ref.Columns[column.Ref.Key].Name),
+				Ident(column.Ref.Name),
+				column.Ref.test(of, "", c.Op, c.Value),
+			),
+		)
 	}
 	if len(parts) == 0 {
 		return ""
@@ -360,7 +388,10 @@ func (w *World) Create() (statements []string) {
 		for _, row := range t.Rows {
 			rows = append(rows, t.tuple(row))
 		}
-		statements = append(statements, fmt.Sprintf("INSERT INTO %s VALUES %s", Ident(t.Name), strings.Join(rows, ", ")))
+		statements = append(
+			statements,
+			fmt.Sprintf("INSERT INTO %s VALUES %s", Ident(t.Name), strings.Join(rows, ", ")),
+		)
 	}
 	return statements
 }
@@ -375,8 +406,8 @@ func (t *Table) tuple(row []any) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// State asks for all of a table, in an order that is the same whatever was done before. Without the key two ways to add a
-// row come to the same.
+// State asks for all of a table, in an order that is the same whatever was done before. Without the key two ways to add
+// a row come to the same.
 func (t *Table) State(withKey bool) string {
 	var columns []string
 	for i, c := range t.Columns {

@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -177,7 +178,8 @@ func (d *drawer) total() *Program {
 		return nil
 	}
 	v := q.Run()[0]
-	if x, ok := asFloat(v); !ok || q.Agg == "AVG" && math.Abs(x*100-math.Round(x*100)) > 1e-6 { // an answer that is no matter of rounding
+	if x, ok := asFloat(v); !ok ||
+		q.Agg == "AVG" && math.Abs(x*100-math.Round(x*100)) > 1e-6 { // an answer that is no matter of rounding
 		return nil
 	}
 	slots["attr"] = Words(t.Columns[i].Name)
@@ -301,8 +303,16 @@ func (d *drawer) worth() *Program {
 	}
 	slots := d.about(t)
 	slots["attr"], slots["v"] = Words(t.Columns[price].Name), Words(t.Columns[stock].Name)
-	sql := "SELECT SUM(" + Ident(t.Columns[price].Name) + " * " + Ident(t.Columns[stock].Name) + ") FROM " + Ident(t.Name)
-	return &Program{pattern: "worth", slots: slots, Answer: Answer{Form: "number", Values: []string{Show(v)}}, Steps: []Step{{SQL: sql}}, Tables: []*Table{t}, Result: []string{Show(v)}}
+	sql := fmt.Sprintf("SELECT SUM(%s * %s) FROM %s",
+		Ident(t.Columns[price].Name), Ident(t.Columns[stock].Name), Ident(t.Name))
+	return &Program{
+		pattern: "worth",
+		slots:   slots,
+		Answer:  Answer{Form: "number", Values: []string{Show(v)}},
+		Steps:   []Step{{SQL: sql}},
+		Tables:  []*Table{t},
+		Result:  []string{Show(v)},
+	}
 }
 
 // report lists things with a property of each, in a form that is stated.
@@ -343,7 +353,13 @@ func (d *drawer) report() *Program {
 	}
 	slots := d.about(t)
 	slots["filter"], slots["attr"] = phrase, Words(t.Columns[i].Name)
-	return &Program{pattern: "report", slots: slots, Answer: Answer{Form: "lines", Values: lines, Order: true}, Steps: []Step{{SQL: sql[:from] + ", " + column + sql[from:]}}, Tables: q.tables()}
+	return &Program{
+		pattern: "report",
+		slots:   slots,
+		Answer:  Answer{Form: "lines", Values: lines, Order: true},
+		Steps:   []Step{{SQL: sql[:from] + ", " + column + sql[from:]}},
+		Tables:  q.tables(),
+	}
 }
 
 func (d *drawer) compare() *Program {
@@ -372,12 +388,8 @@ func (d *drawer) compare() *Program {
 	if t.Columns[t.Label].Ref != nil {
 		return nil
 	}
-	if len(t.Columns[t.Label].Parts) > 0 {
-		p.Steps = []Step{{SQL: "SELECT " + label + ", " + Ident(t.Columns[i].Name) + " FROM " + Ident(t.Name) + " WHERE " + t.test(t.Label, "", Is, a[t.Label]) + " OR " + t.test(t.Label, "", Is, b[t.Label])}}
-		p.Result = nil
-		return p
-	}
-	p.Steps = []Step{{SQL: "SELECT " + label + ", " + Ident(t.Columns[i].Name) + " FROM " + Ident(t.Name) + " WHERE " + label + " IN (" + Literal(a[t.Label]) + ", " + Literal(b[t.Label]) + ")"}}
+	p.Steps = []Step{{SQL: fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s OR %s", label, Ident(t.Columns[i].Name),
+		Ident(t.Name), t.test(t.Label, "", Is, a[t.Label]), t.test(t.Label, "", Is, b[t.Label]))}}
 	p.Result = nil
 	return p
 }
@@ -430,7 +442,10 @@ func (d *drawer) missing() *Program {
 	}
 	var names []string
 	for _, row := range t.Rows {
-		if !slices.ContainsFunc(from.Rows, func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) }) {
+		if !slices.ContainsFunc(
+			from.Rows,
+			func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) },
+		) {
 			names = append(names, t.named(row))
 		}
 	}
@@ -440,9 +455,17 @@ func (d *drawer) missing() *Program {
 	slots := d.about(t)
 	slots["others"] = from.Many
 	label := t.stored(t.Label, "")
-	sql := "SELECT " + label + " FROM " + Ident(t.Name) + " WHERE " + Ident(t.Columns[t.Key].Name) + " NOT IN (SELECT " + Ident(from.Columns[column].Name) + " FROM " + Ident(from.Name) +
-		" WHERE " + Ident(from.Columns[column].Name) + " IS NOT NULL)"
-	return &Program{pattern: "unrelated", slots: slots, Answer: Answer{Form: "list", Values: names}, Steps: []Step{{SQL: sql}}, Tables: []*Table{t, from}, Result: names}
+	refers := Ident(from.Columns[column].Name)
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL)",
+		label, Ident(t.Name), Ident(t.Columns[t.Key].Name), refers, Ident(from.Name), refers)
+	return &Program{
+		pattern: "unrelated",
+		slots:   slots,
+		Answer:  Answer{Form: "list", Values: names},
+		Steps:   []Step{{SQL: sql}},
+		Tables:  []*Table{t, from},
+		Result:  names,
+	}
 }
 
 // referrer is a table that refers to another one, and the column by which it does.
@@ -500,6 +523,14 @@ func (d *drawer) most() *Program {
 	}
 	sql := q.SQL()
 	label = strings.TrimPrefix(sql[:strings.Index(sql, " FROM ")], "SELECT ")
-	sql = "SELECT " + label + ", COUNT(*) AS n" + sql[strings.Index(sql, " FROM "):] + " GROUP BY " + label + " ORDER BY n DESC LIMIT 1"
-	return &Program{pattern: "most", slots: slots, Answer: Answer{Form: "text", Values: []string{best}}, Steps: []Step{{SQL: sql}}, Tables: q.tables(), Result: []string{best, Show(int64(counts[best]))}}
+	sql = fmt.Sprintf("SELECT %s, COUNT(*) AS n%s GROUP BY %s ORDER BY n DESC LIMIT 1",
+		label, sql[strings.Index(sql, " FROM "):], label)
+	return &Program{
+		pattern: "most",
+		slots:   slots,
+		Answer:  Answer{Form: "text", Values: []string{best}},
+		Steps:   []Step{{SQL: sql}},
+		Tables:  q.tables(),
+		Result:  []string{best, Show(int64(counts[best]))},
+	}
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Record is one thing that a server shows: its fields in their order. A value is nil, a string, an int64, a float64 or a
-// bool; what holds more is left out.
+// Record is one thing that a server shows: its fields in their order. A value is nil, a string, an int64, a float64 or
+// a bool; what holds more is left out.
 type Record struct {
 	Names  []string
 	Values []any
 }
 
-// Records are the things in a text: a list of JSON objects, alone or as a member, Python's list of dicts, or lines with a
-// header, separated by commas, tabs or bars.
+// Records are the things in a text: a list of JSON objects, alone or as a member, Python's list of dicts, or lines with
+// a header, separated by commas, tabs or bars.
 func Records(text string) []Record {
 	text = strings.TrimSpace(text)
 	if list := fromJSON([]byte(text)); list != nil {
@@ -240,7 +240,10 @@ func TableOf(name string, records []Record) *Table {
 		t.Columns[i].Kind = t.kindOf(i)
 	}
 	for i := range t.Columns {
-		t.Columns[i].Several = slices.ContainsFunc(t.Rows, func(row []any) bool { return strings.Contains(Show(row[i]), ListMark) })
+		t.Columns[i].Several = slices.ContainsFunc(
+			t.Rows,
+			func(row []any) bool { return strings.Contains(Show(row[i]), ListMark) },
+		)
 	}
 	t.findKey()
 	t.findLabel()
@@ -287,7 +290,9 @@ func (t *Table) unique(i int) bool {
 func (t *Table) findKey() {
 	for i, c := range t.Columns {
 		name := strings.ToLower(c.Name)
-		if (name == "id" || name == "rowid" || strings.TrimSuffix(name, "_id") == strings.ReplaceAll(t.One, " ", "_") || name == "uuid" || name == "key") && t.unique(i) {
+		own := strings.TrimSuffix(name, "_id") == strings.ReplaceAll(t.One, " ", "_")
+		if (own || slices.Contains([]string{"id", "rowid", "uuid", "key"}, name)) &&
+			t.unique(i) {
 			t.Key = i
 			return
 		}
@@ -297,7 +302,8 @@ func (t *Table) findKey() {
 	}
 }
 
-// findLabel takes the column by which a person would name a row: one called a name, else the first text that tells rows apart.
+// findLabel takes the column by which a person would name a row: one called a name, else the first text that tells rows
+// apart.
 func (t *Table) findLabel() {
 	best := 0
 	for i, c := range t.Columns {
@@ -308,7 +314,8 @@ func (t *Table) findLabel() {
 		score := 0
 		switch {
 		case len(words) == 0 || c.Kind == Date || c.Several:
-		case slices.Contains([]string{"name", "title", "label", "subject"}, words[len(words)-1]) && !slices.Contains(words, "first") && !slices.Contains(words, "last"):
+		case slices.Contains([]string{"name", "title", "label", "subject"}, words[len(words)-1]) &&
+			!slices.Contains(words, "first") && !slices.Contains(words, "last"):
 			score = 4
 		case t.unique(i) && c.Kind == Text:
 			score = 3
@@ -330,7 +337,8 @@ func Relate(tables []*Table) {
 			}
 			words := Words(c.Name)
 			for _, o := range tables {
-				if o == t || o.Key < 0 || o.Label < 0 || !strings.HasSuffix(words, strings.ToLower(o.One)) && Words(c.Name) != Words(o.Name) {
+				if o == t || o.Key < 0 || o.Label < 0 ||
+					!strings.HasSuffix(words, strings.ToLower(o.One)) && Words(c.Name) != Words(o.Name) {
 					continue
 				}
 				known := 0

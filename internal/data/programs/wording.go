@@ -59,11 +59,25 @@ func forms(of, split string) []form {
 	}
 	switch of {
 	case "number":
-		return []form{none, none, say("Just the number.", "Reply with nothing but the number.", joined), say("Answer with a number only.", "Only give me the figure.", joined), last}
+		return []form{
+			none,
+			none,
+			say("Just the number.", "Reply with nothing but the number.", joined),
+			say("Answer with a number only.", "Only give me the figure.", joined),
+			last,
+		}
 	case "text":
 		return []form{none, none, say("Just the answer, no sentence.", "Reply with that alone.", joined), last}
 	case "list":
-		return []form{none, say("Comma-separated, please.", "Separate them by commas.", joined), say("One per line.", "Put each on a line of its own.", func(a Answer) string { return strings.Join(a.Values, "\n") })}
+		return []form{
+			none,
+			say("Comma-separated, please.", "Separate them by commas.", joined),
+			say(
+				"One per line.",
+				"Put each on a line of its own.",
+				func(a Answer) string { return strings.Join(a.Values, "\n") },
+			),
+		}
 	case "yes_no":
 		return []form{none, say("Answer yes or no.", "A plain yes or no will do.", joined)}
 	}
@@ -84,7 +98,8 @@ func fill(text string, slots map[string]string) string {
 		return " among the " + slots["many"] + " " + slots[m[2:len(m)-1]]
 	})
 	var pairs []string
-	for _, name := range []string{"one", "many", "x", "y", "attr", "ref", "refone", "asks", "filter", "end", "super", "n", "others", "v", "old", "given", "bound", "verb", "rel", "ends", "attr2", "v2"} {
+	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
+		"old given bound verb rel ends attr2 v2") {
 		pairs = append(pairs, "{"+name+"}", slots[name])
 	}
 	text = strings.Join(strings.Fields(strings.NewReplacer(pairs...).Replace(text)), " ")
@@ -139,7 +154,8 @@ func (p *Program) say(r *rand.Rand, split string) (text, answer string, checks [
 		lines := strings.Join(a.Values, "\n")
 		return text, lines, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &lines}}
 	case "left":
-		nothing := `(?i)already (?:there|exist|in|on|present|has|have)|nothing (?:was|is|has|to)|unchanged|no changes?|not (?:below|less|lower|under|changed|added|updated)|did(?:n't| not)|was(?:n't| not)`
+		nothing := `(?i)already (?:there|exist|in|on|present|has|have)|nothing (?:was|is|has|to)|unchanged|no changes?|` +
+			`not (?:below|less|lower|under|changed|added|updated)|did(?:n't| not)|was(?:n't| not)`
 		return text, joined(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
 	case "question":
 		mark := "?"
@@ -160,7 +176,8 @@ func (p *Program) say(r *rand.Rand, split string) (text, answer string, checks [
 	return text, answer, []scenario.Check{a.check(f.ask, answer)}
 }
 
-// check is the condition on an answer: to the letter where a form was asked, else that the value is said and little else.
+// check is the condition on an answer: to the letter where a form was asked, else that the value is said and little
+// else.
 func (a Answer) check(ask, answer string) scenario.Check {
 	c := scenario.Check{Type: scenario.AnswerCheck}
 	switch {
@@ -221,7 +238,10 @@ func people(r *rand.Rand, text string) string {
 	case 3:
 		text += pick(r, []string{" Thanks!", " Thank you.", " thx", " Cheers"})
 	case 4:
-		text = pick(r, []string{"Please help: ", "One thing: ", "Quick one: ", "For my report: ", "My boss asks: "}) + text
+		text = pick(
+			r,
+			[]string{"Please help: ", "One thing: ", "Quick one: ", "For my report: ", "My boss asks: "},
+		) + text
 	default:
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}

@@ -90,19 +90,23 @@ func singular(noun string) string {
 	switch {
 	case strings.HasSuffix(noun, "ies") && len(noun) > 4:
 		return noun[:len(noun)-3] + "y"
-	case strings.HasSuffix(noun, "sses") || strings.HasSuffix(noun, "xes") || strings.HasSuffix(noun, "ches") || strings.HasSuffix(noun, "shes"):
+	case endsIn(noun, "sses", "xes", "ches", "shes"):
 		return noun[:len(noun)-2]
-	case strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss") && !strings.HasSuffix(noun, "us") && !strings.HasSuffix(noun, "is"):
+	case endsIn(noun, "s") && !endsIn(noun, "ss", "us", "is"):
 		return noun[:len(noun)-1]
 	}
 	return noun
+}
+
+func endsIn(word string, endings ...string) bool {
+	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(word, e) })
 }
 
 func plural(noun string) string {
 	switch {
 	case strings.HasSuffix(noun, "y") && len(noun) > 1 && !strings.ContainsRune("aeiou", rune(noun[len(noun)-2])):
 		return noun[:len(noun)-1] + "ies"
-	case strings.HasSuffix(noun, "s") || strings.HasSuffix(noun, "x") || strings.HasSuffix(noun, "ch") || strings.HasSuffix(noun, "sh"):
+	case endsIn(noun, "s", "x", "ch", "sh"):
 		return noun + "es"
 	case noun == "staff" || noun == "stock" || noun == "equipment":
 		return noun
@@ -235,7 +239,8 @@ func (c Column) withPhrase() string {
 	switch {
 	case c.Ref != nil:
 		return "of {v}"
-	case has("city", "town", "location", "place", "room", "ward", "hangar", "country", "building", "region", "warehouse", "department", "section"):
+	case has("city", "town", "location", "place", "room", "country", "building", "region",
+		"warehouse", "department", "section"):
 		return "in {v}"
 	case has("status", "state", "condition", "color", "colour"):
 		return "that are {v}"

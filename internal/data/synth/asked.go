@@ -91,7 +91,12 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 		order := random.Perm(programs.NumDomains())
 		for n := 0; left > 0; n++ {
 			index := order[n%len(order)]
-			s := setting{World: programs.Invent(random, index), db: db, split: scenario.Train, want: min(left, perWorld)}
+			s := setting{
+				World: programs.Invent(random, index),
+				db:    db,
+				split: scenario.Train,
+				want:  min(left, perWorld),
+			}
 			s.NoKeys = db.noKeys
 			switch {
 			case programs.Held(index):
@@ -137,7 +142,11 @@ func quota(r *rand.Rand, n int) (kinds []string) {
 const overdrawn = 1.4
 
 // tasksOf draws, plays and words the programs of one setting.
-func (m *maker) tasksOf(ctx context.Context, s setting, index int) (list []draftOf, reasons map[string]int, tried int, err error) {
+func (m *maker) tasksOf(
+	ctx context.Context,
+	s setting,
+	index int,
+) (list []draftOf, reasons map[string]int, tried int, err error) {
 	random := m.random("programs", s.Name, index)
 	reasons = map[string]int{}
 	sitting := &sitting{m: m, setting: s}
@@ -170,7 +179,10 @@ func (m *maker) tasksOf(ctx context.Context, s setting, index int) (list []draft
 // worded is a program that holds as a scenario.
 func (m *maker) worded(s setting, p *programs.Program, c *Candidate, states []scenario.Check) draftOf {
 	random := m.random("asked", p.Key(), s.realm.index)
-	d := draftOf{of: c, Scenario: scenario.Scenario{Setup: m.setupOf(c), Split: s.split, Tags: []string{"kind:" + c.Kind}}}
+	d := draftOf{
+		of:       c,
+		Scenario: scenario.Scenario{Setup: m.setupOf(c), Split: s.split, Tags: []string{"kind:" + c.Kind}},
+	}
 	if d.Split == "" { // of the server's own data each task stands for itself
 		d.Split = m.drawSplit(p.Key())
 	}
@@ -181,7 +193,15 @@ func (m *maker) worded(s setting, p *programs.Program, c *Candidate, states []sc
 	}
 	c.Split, c.Task = d.Split, d.Task
 	d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(c.key() + d.Task).String()[:10])
-	d.Provenance = &scenario.Provenance{By: byHone, Version: m.Version, Kind: c.Kind, Wording: "asked " + d.Split, Seed: m.Seed, Proof: c.Proof, Tools: map[string]string{}}
+	d.Provenance = &scenario.Provenance{
+		By:      byHone,
+		Version: m.Version,
+		Kind:    c.Kind,
+		Wording: "asked " + d.Split,
+		Seed:    m.Seed,
+		Proof:   c.Proof,
+		Tools:   map[string]string{},
+	}
 	for _, x := range slices.Concat(c.Calls, s.realm.setup) {
 		d.Provenance.Tools[x.Tool] = m.byName[x.Tool].SHA256
 	}
@@ -209,8 +229,8 @@ func (m *maker) apart(list []draftOf) (kept []draftOf) {
 	return kept
 }
 
-// sitting is a session in which the programs of a setting are played one after the other. A change is undone behind it; of
-// the server's own data, which nobody but the server can put back, each change has a session of its own.
+// sitting is a session in which the programs of a setting are played one after the other. A change is undone behind
+// it; of the server's own data, which nobody but the server can put back, each change has a session of its own.
 type sitting struct {
 	m *maker
 	setting
@@ -232,12 +252,17 @@ func (s *sitting) states(p *programs.Program) (looks []Call) {
 	return looks
 }
 
-// prove plays a program: its last reading step must say what was computed, and a change must show. It returns the checks of
-// what is there in the end. The ledger has what an earlier command played.
-func (s *sitting) prove(ctx context.Context, p *programs.Program, c *Candidate) (states []scenario.Check, why string, err error) {
+// prove plays a program: its last reading step must say what was computed, and a change must show. It returns the
+// checks of what is there in the end. The ledger has what an earlier command played.
+func (s *sitting) prove(
+	ctx context.Context,
+	p *programs.Program,
+	c *Candidate,
+) (states []scenario.Check, why string, err error) {
 	changes := p.Changes()
 	x := play{Setup: s.realm.setup, Calls: c.Calls}
-	if changes || p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot || p.Kind == programs.ActIf {
+	if changes || p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
+		p.Kind == programs.ActIf {
 		x.Looks = s.states(p)
 	}
 	c.Proof = []string{x.name()}
@@ -275,7 +300,10 @@ func (s *sitting) prove(ctx context.Context, p *programs.Program, c *Candidate) 
 		if !got.Seen[i].ok() || len(text) > mostState*mostText {
 			return nil, "the state is too large to be compared", nil
 		}
-		states = append(states, scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments, Equals: &text})
+		states = append(
+			states,
+			scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments, Equals: &text},
+		)
 	}
 	return states, "", nil
 }
@@ -346,7 +374,11 @@ func saysAll(text string, values []string) bool {
 	plain := flat(text)
 	for _, v := range values {
 		n, err := strconv.ParseFloat(v, 64)
-		if err == nil && slices.ContainsFunc(numbersOf(plain), func(x float64) bool { return math.Abs(x-n) < 0.005+1e-9*math.Abs(n) }) {
+		if err == nil &&
+			slices.ContainsFunc(
+				numbersOf(plain),
+				func(x float64) bool { return math.Abs(x-n) < 0.005+1e-9*math.Abs(n) },
+			) {
 			continue
 		}
 		escaped := strings.ReplaceAll(flat(v), "'", `\'`) // as Python's repr may have it

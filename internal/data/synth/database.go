@@ -38,12 +38,18 @@ const (
 
 // describing are the ways to ask SQL for a table's columns: SQLite's and DuckDB's, then the standard's.
 func describing() []string {
-	return []string{"PRAGMA table_info(TABLE)", "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'TABLE' ORDER BY ordinal_position"}
+	return []string{
+		"PRAGMA table_info(TABLE)",
+		"SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'TABLE' ORDER BY ordinal_position",
+	}
 }
 
 // listingsSQL ask for the names of the tables: SQLite's and DuckDB's, then PostgreSQL's way.
 func listingsSQL() []string {
-	return []string{"SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name", "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name"}
+	return []string{
+		"SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+		"SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name",
+	}
 }
 
 // databases finds the servers whose tools take SQL, and tries on a copy which tool takes which statement.
@@ -55,7 +61,8 @@ func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 				continue
 			}
 			for _, p := range s.schema.fields {
-				if arguments := (sqlTool{s.Name, p.name}).call("SELECT 1").Arguments; (filler{tool: s}).sql(p) && s.takes(string(arguments)) {
+				if arguments := (sqlTool{s.Name, p.name}).call("SELECT 1").Arguments; (filler{tool: s}).sql(p) &&
+					s.takes(string(arguments)) {
 					takes = append(takes, sqlTool{s.Name, p.name})
 				}
 			}
@@ -89,7 +96,8 @@ func (m *maker) tryOn(ctx context.Context, session environment.Session, c Call) 
 // looksFailed reports whether a text is an error that is not marked as one.
 func looksFailed(text string) bool {
 	start := strings.ToLower(strings.TrimSpace(text))
-	return strings.HasPrefix(start, "error") || strings.HasPrefix(start, "database error") || strings.HasPrefix(start, "failed") ||
+	return strings.HasPrefix(start, "error") || strings.HasPrefix(start, "database error") ||
+		strings.HasPrefix(start, "failed") ||
 		strings.Contains(start[:min(len(start), 80)], "error:")
 }
 
@@ -116,7 +124,10 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 	if db.create, ok = works("CREATE TABLE "+probeTable+" (id INTEGER PRIMARY KEY, "+probeColumn+" TEXT)", ""); ok {
 		for _, t := range takes { // what a tool says of a write tells little, so it is looked for
 			_, _ = m.tryOn(ctx, session, t.call("INSERT INTO "+probeTable+" VALUES (1, 'written "+t.tool+"')"))
-			if text, _ := m.tryOn(ctx, session, db.read.call("SELECT "+probeColumn+" FROM "+probeTable)); strings.Contains(text, "written "+t.tool) {
+			if text, _ := m.tryOn(ctx, session, db.read.call("SELECT "+probeColumn+" FROM "+probeTable)); strings.Contains(
+				text,
+				"written "+t.tool,
+			) {
 				db.write = t
 				break
 			}
@@ -125,7 +136,11 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 	db.readOnly = db.write.tool == ""
 	if !db.readOnly {
 		_, _ = m.tryOn(ctx, session, db.write.call("INSERT INTO "+probeTable+" ("+probeColumn+") VALUES ('keyless')"))
-		text, _ := m.tryOn(ctx, session, db.read.call("SELECT id FROM "+probeTable+" WHERE "+probeColumn+" = 'keyless' AND id IS NOT NULL"))
+		text, _ := m.tryOn(
+			ctx,
+			session,
+			db.read.call("SELECT id FROM "+probeTable+" WHERE "+probeColumn+" = 'keyless' AND id IS NOT NULL"),
+		)
 		db.noKeys = !strings.Contains(text, "2")
 	}
 	m.findListing(ctx, session, db)
@@ -136,7 +151,8 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 func (m *maker) findListing(ctx context.Context, session environment.Session, db *sqlServer) {
 	for _, s := range m.tools {
 		about := words(s.Name)
-		if s.Server != db.server || !s.mayTry() || !slices.Contains(about, "table") && !slices.Contains(about, "tables") && !slices.Contains(about, "schema") {
+		if s.Server != db.server || !s.mayTry() ||
+			!slices.Contains(about, "table") && !slices.Contains(about, "tables") && !slices.Contains(about, "schema") {
 			continue
 		}
 		if !s.needs() && db.list == nil {
@@ -148,7 +164,8 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 		}
 		for _, p := range s.schema.fields {
 			one := sqlTool{s.Name, p.name}
-			if c := one.call(probeTable); db.describe == nil && p.required && slices.Contains(words(p.name), "table") && s.takes(string(c.Arguments)) {
+			if c := one.call(probeTable); db.describe == nil && p.required && slices.Contains(words(p.name), "table") &&
+				s.takes(string(c.Arguments)) {
 				if text, ok := m.tryOn(ctx, session, c); ok && strings.Contains(text, probeColumn) || db.readOnly {
 					db.describe = &one
 				}
@@ -156,7 +173,8 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 		}
 	}
 	for _, sql := range listingsSQL() {
-		if text, ok := m.tryOn(ctx, session, db.read.call(sql)); ok && db.listSQL == "" && (strings.Contains(text, probeTable) || db.readOnly) {
+		if text, ok := m.tryOn(ctx, session, db.read.call(sql)); ok && db.listSQL == "" &&
+			(strings.Contains(text, probeTable) || db.readOnly) {
 			db.listSQL = sql
 		}
 	}
@@ -164,7 +182,9 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 		db.listSQL = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
 	}
 	for _, sql := range describing() {
-		if text, ok := m.tryOn(ctx, session, db.read.call(strings.ReplaceAll(sql, "TABLE", probeTable))); ok && db.describeSQL == "" && strings.Contains(text, probeColumn) {
+		if text, ok := m.tryOn(ctx, session, db.read.call(strings.ReplaceAll(sql, "TABLE", probeTable))); ok &&
+			db.describeSQL == "" &&
+			strings.Contains(text, probeColumn) {
 			db.describeSQL = sql
 		}
 	}
@@ -199,7 +219,10 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 			seen = append(seen, t)
 		}
 	}
-	slices.SortFunc(seen, func(a, b *programs.Table) int { return slices.Index(w.Tables, a) - slices.Index(w.Tables, b) })
+	slices.SortFunc(
+		seen,
+		func(a, b *programs.Table) int { return slices.Index(w.Tables, a) - slices.Index(w.Tables, b) },
+	)
 	calls = db.discover(seen)
 	for _, s := range p.Steps {
 		if s.Writes {

@@ -75,7 +75,9 @@ func TestGap(t *testing.T) {
 }
 
 func TestSaidAndFoundOut(t *testing.T) {
-	call := func(name, arguments string) scenario.Gold { return scenario.Gold{Name: name, Arguments: []byte(arguments)} }
+	call := func(name, arguments string) scenario.Gold {
+		return scenario.Gold{Name: name, Arguments: []byte(arguments)}
+	}
 	text := func(s *scenario.Scenario) string { return s.Task }
 	for _, tc := range []struct {
 		task  string

@@ -21,8 +21,8 @@ const (
 	actVerb     = "verb" // a change that no argument says: complete, archive
 )
 
-// act is what a tool was seen to do: which argument names the thing, and which says the new value. Arguments are named by
-// their way in the JSON, as names/0.
+// act is what a tool was seen to do: which argument names the thing, and which says the new value. Arguments are named
+// by their way in the JSON, as names/0.
 type act struct {
 	tool   *subject
 	does   string
@@ -55,7 +55,14 @@ func (m *maker) learnActs(ctx context.Context, shelves []*shelf) (acts []act, er
 			for range learnTries {
 				arguments, ok := filler{random, t, &s.realm.known}.arguments(random.IntN(2) == 0)
 				if arguments = firsts(arguments); ok && t.takes(string(arguments)) {
-					plays = append(plays, play{Setup: s.realm.setup, Calls: []Call{{Tool: t.Name, Arguments: arguments}}, Looks: s.realm.looks})
+					plays = append(
+						plays,
+						play{
+							Setup: s.realm.setup,
+							Calls: []Call{{Tool: t.Name, Arguments: arguments}},
+							Looks: s.realm.looks,
+						},
+					)
 				}
 			}
 		}
@@ -71,7 +78,11 @@ func (m *maker) learnActs(ctx context.Context, shelves []*shelf) (acts []act, er
 			if after == nil {
 				continue
 			}
-			if a, ok := m.learnAct(s, after, p.Calls[0]); ok && !slices.ContainsFunc(acts, func(o act) bool { return o.tool == a.tool && o.does == a.does && o.column == a.column }) {
+			if a, ok := m.learnAct(s, after, p.Calls[0]); ok &&
+				!slices.ContainsFunc(
+					acts,
+					func(o act) bool { return o.tool == a.tool && o.does == a.does && o.column == a.column },
+				) {
 				acts = append(acts, a)
 			}
 		}
@@ -127,7 +138,8 @@ func (m *maker) learnAct(before, after *shelf, c Call) (a act, ok bool) {
 	a = act{tool: m.byName[c.Tool], column: -1, sample: c.Arguments}
 	for _, t := range before.Tables {
 		now := after.tableNamed(t.Name)
-		if now == nil || !slices.EqualFunc(t.Columns, now.Columns, func(x, y programs.Column) bool { return x.Name == y.Name }) {
+		if now == nil ||
+			!slices.EqualFunc(t.Columns, now.Columns, func(x, y programs.Column) bool { return x.Name == y.Name }) {
 			continue
 		}
 		added, removed, changed := programs.Diff(t, now)
@@ -171,7 +183,8 @@ func (m *maker) learnAct(before, after *shelf, c Call) (a act, ok bool) {
 			case len(leaves) == 2 && at(is[i]) != "" && at(is[i]) != a.keyAt:
 				a.does, a.column, a.valAt = actSet, i, at(is[i])
 				return a, true
-			case len(leaves) == 2 && was[i] != nil && strings.HasPrefix(programs.Show(is[i]), programs.Show(was[i])+programs.ListMark):
+			case len(leaves) == 2 && was[i] != nil &&
+				strings.HasPrefix(programs.Show(is[i]), programs.Show(was[i])+programs.ListMark):
 				if a.valAt = at(strings.TrimPrefix(programs.Show(is[i]), programs.Show(was[i])+programs.ListMark)); a.valAt != "" {
 					a.does, a.column = actAppend, i
 					return a, true
@@ -281,7 +294,14 @@ func (m *maker) change(r *rand.Rand, s *shelf, a act) (*programs.Program, []Call
 		if r.IntN(3) == 0 {
 			return m.changeAll(r, s, t, a, "remove_all", nil)
 		}
-		return programs.NewAct(programs.Remove, "remove", slots), append(calls, Call{Tool: a.tool.Name, Arguments: arguments})
+		return programs.NewAct(
+				programs.Remove,
+				"remove",
+				slots,
+			), append(
+				calls,
+				Call{Tool: a.tool.Name, Arguments: arguments},
+			)
 	case actVerb:
 		slots["verb"] = verbOf(a.tool)
 		if slots["verb"] == "" {
@@ -290,18 +310,39 @@ func (m *maker) change(r *rand.Rand, s *shelf, a act) (*programs.Program, []Call
 		if r.IntN(3) == 0 {
 			return m.changeAll(r, s, t, a, "verb_all", slots)
 		}
-		return programs.NewAct(programs.Set, "verb", slots), append(calls, Call{Tool: a.tool.Name, Arguments: arguments})
+		return programs.NewAct(
+				programs.Set,
+				"verb",
+				slots,
+			), append(
+				calls,
+				Call{Tool: a.tool.Name, Arguments: arguments},
+			)
 	case actAppend:
 		slots["v"] = programs.Fact(r)
 		arguments = withLeaf(arguments, a.valAt, slots["v"])
-		return programs.NewAct(programs.Set, "append", slots), append(calls, Call{Tool: a.tool.Name, Arguments: arguments})
+		return programs.NewAct(
+				programs.Set,
+				"append",
+				slots,
+			), append(
+				calls,
+				Call{Tool: a.tool.Name, Arguments: arguments},
+			)
 	}
 	if a.does == actUnappend {
 		notes := strings.Split(programs.Show(row[a.column]), programs.ListMark)
 		if slots["v"] = pick(r, notes); slots["v"] == "" {
 			return nil, nil
 		}
-		return programs.NewAct(programs.Remove, "unappend", slots), append(calls, Call{Tool: a.tool.Name, Arguments: withLeaf(arguments, a.valAt, slots["v"])})
+		return programs.NewAct(
+				programs.Remove,
+				"unappend",
+				slots,
+			), append(
+				calls,
+				Call{Tool: a.tool.Name, Arguments: withLeaf(arguments, a.valAt, slots["v"])},
+			)
 	}
 	v := m.newValue(r, t, a, row)
 	if v == nil {
@@ -312,7 +353,14 @@ func (m *maker) change(r *rand.Rand, s *shelf, a act) (*programs.Program, []Call
 	if w := words(t.Columns[a.column].Name); slices.Contains(w, "status") || slices.Contains(w, "state") {
 		pattern = "mark"
 	}
-	return programs.NewAct(programs.Set, pattern, slots), append(calls, Call{Tool: a.tool.Name, Arguments: withLeaf(arguments, a.valAt, v)})
+	return programs.NewAct(
+			programs.Set,
+			pattern,
+			slots,
+		), append(
+			calls,
+			Call{Tool: a.tool.Name, Arguments: withLeaf(arguments, a.valAt, v)},
+		)
 }
 
 // verbOf is the verb of a tool's name, "" where it begins with none that can be said alone.
@@ -334,7 +382,8 @@ func (m *maker) newValue(r *rand.Rand, t *programs.Table, a act, row []any) any 
 			return nil
 		}
 	}
-	if v, ok := programs.Natural(r, strings.Fields(t.One), t.Columns[a.column].Name); ok && t.Columns[a.column].Kind != programs.Number {
+	if v, ok := programs.Natural(r, strings.Fields(t.One), t.Columns[a.column].Name); ok &&
+		t.Columns[a.column].Kind != programs.Number {
 		return v
 	}
 	v := pick(r, t.Rows)[a.column]
@@ -345,7 +394,14 @@ func (m *maker) newValue(r *rand.Rand, t *programs.Table, a act, row []any) any 
 }
 
 // changeAll makes one change of all things that match.
-func (m *maker) changeAll(r *rand.Rand, s *shelf, t *programs.Table, a act, pattern string, slots map[string]string) (*programs.Program, []Call) {
+func (m *maker) changeAll(
+	r *rand.Rand,
+	s *shelf,
+	t *programs.Table,
+	a act,
+	pattern string,
+	slots map[string]string,
+) (*programs.Program, []Call) {
 	rows, phrase, ok := programs.Filter(r, s.World, t)
 	if !ok || len(rows) > mostAtOnce {
 		return nil, nil
@@ -386,7 +442,8 @@ func (m *maker) insertRecord(r *rand.Rand, s *shelf, t *programs.Table, a act) (
 			return nil, nil
 		}
 	}
-	if slots["x"] == "" || slices.ContainsFunc(t.Rows, func(row []any) bool { return programs.Show(row[t.Label]) == slots["x"] }) {
+	if slots["x"] == "" ||
+		slices.ContainsFunc(t.Rows, func(row []any) bool { return programs.Show(row[t.Label]) == slots["x"] }) {
 		return nil, nil
 	}
 	slots["table"], slots["given"] = t.Name, strings.Join(given, ", ")
@@ -405,7 +462,8 @@ func (m *maker) changeEdge(r *rand.Rand, s *shelf, t *programs.Table, a act) (*p
 		row[to] = pick(r, t.Rows)[to]
 		row[kind] = pick(r, t.Rows)[kind]
 		if programs.Equal(row[from], row[to]) || slices.ContainsFunc(t.Rows, func(o []any) bool {
-			return programs.Equal(o[from], row[from]) && programs.Equal(o[to], row[to]) && programs.Equal(o[kind], row[kind])
+			return programs.Equal(o[from], row[from]) && programs.Equal(o[to], row[to]) &&
+				programs.Equal(o[kind], row[kind])
 		}) {
 			return nil, nil
 		}
@@ -420,7 +478,12 @@ func (m *maker) changeEdge(r *rand.Rand, s *shelf, t *programs.Table, a act) (*p
 			}
 		}
 	}
-	slots := map[string]string{"x": programs.Show(row[from]), "y": programs.Show(row[to]), "rel": related(programs.Show(row[kind])), "table": t.Name}
+	slots := map[string]string{
+		"x":     programs.Show(row[from]),
+		"y":     programs.Show(row[to]),
+		"rel":   related(programs.Show(row[kind])),
+		"table": t.Name,
+	}
 	pattern, what := "edge_add", programs.Insert
 	if a.does == actRemove {
 		pattern, what = "edge_remove", programs.Remove

@@ -12,7 +12,8 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// shelf is a state of a server whose reading tools show lists of things: what there is, and which call shows each table.
+// shelf is a state of a server whose reading tools show lists of things: what there is, and which call shows each
+// table.
 type shelf struct {
 	*programs.World
 	server string
@@ -100,8 +101,8 @@ func (m *maker) shelves(ctx context.Context, n int) (list []*shelf, err error) {
 	return list, nil
 }
 
-// furnish makes a realm with several things in it: calls that create, one after the other in one session, with values as
-// people give them. Another session must then look the same. It is nil where no tool creates.
+// furnish makes a realm with several things in it: calls that create, one after the other in one session, with values
+// as people give them. Another session must then look the same. It is nil where no tool creates.
 func (m *maker) furnish(ctx context.Context, index int) (*realm, error) {
 	base := m.worlds[0]
 	r := &realm{index: len(m.worlds), known: values{slices.Clone(base.known.list)}}
@@ -158,15 +159,24 @@ func (m *maker) furnish(ctx context.Context, index int) (*realm, error) {
 
 // shelf reads the tables that the looks of a realm show; nil where they show none with two rows.
 func (m *maker) shelf(r *realm) *shelf {
-	s := &shelf{World: &programs.World{Name: fmt.Sprint("realm ", r.index)}, realm: r, shown: map[*programs.Table]Call{}}
+	s := &shelf{
+		World: &programs.World{Name: fmt.Sprint("realm ", r.index)},
+		realm: r,
+		shown: map[*programs.Table]Call{},
+	}
 	for i, look := range r.looks {
 		for _, l := range programs.Listings(r.before[i].text) {
 			name := l.Name
-			if name == "" || slices.Contains([]string{"result", "results", "items", "data", "content", "list"}, strings.ToLower(name)) {
+			if name == "" ||
+				slices.Contains(
+					[]string{"result", "results", "items", "data", "content", "list"},
+					strings.ToLower(name),
+				) {
 				name = strings.Join(nouns(look.Tool), "_")
 			}
 			t := programs.TableOf(name, l.Records)
-			if t == nil || len(t.Rows) < 2 || slices.ContainsFunc(s.Tables, func(o *programs.Table) bool { return o.Name == t.Name }) {
+			if t == nil || len(t.Rows) < 2 ||
+				slices.ContainsFunc(s.Tables, func(o *programs.Table) bool { return o.Name == t.Name }) {
 				continue
 			}
 			s.Tables, s.shown[t], s.server = append(s.Tables, t), look, m.byName[look.Tool].Server
@@ -192,8 +202,8 @@ func (f *finding) call(name string) Call {
 	return Call{Tool: f.tool.Name, Arguments: withLeaf(f.sample, f.at, name)}
 }
 
-// learnFinds tries the reading tools with the name of a thing: of those that show all that is listed of it, the one with the
-// shortest answer is how a stranger looks.
+// learnFinds tries the reading tools with the name of a thing: of those that show all that is listed of it, the one
+// with the shortest answer is how a stranger looks.
 func (m *maker) learnFinds(ctx context.Context, shelves []*shelf) error {
 	for _, s := range shelves {
 		t := s.named()
@@ -316,7 +326,21 @@ func (m *maker) question(r *rand.Rand, s *shelf) *programs.Program {
 	if p := notesQuestion(r, t); p != nil && r.IntN(3) == 0 {
 		return p
 	}
-	kinds := []string{programs.Lookup, programs.Lookup, programs.Count, programs.Both, programs.List, programs.List, programs.Best, programs.YesNo, programs.Missing, programs.Compare, programs.Most, programs.Leave, programs.Unknown}
+	kinds := []string{
+		programs.Lookup,
+		programs.Lookup,
+		programs.Count,
+		programs.Both,
+		programs.List,
+		programs.List,
+		programs.Best,
+		programs.YesNo,
+		programs.Missing,
+		programs.Compare,
+		programs.Most,
+		programs.Leave,
+		programs.Unknown,
+	}
 	kind := pick(r, kinds)
 	p := programs.Draw(r, &programs.World{Name: s.Name, Tables: []*programs.Table{t}, Listed: true}, kind)
 	if p != nil && (kind == programs.Lookup || kind == programs.Unknown) && t == s.named() {
@@ -335,7 +359,13 @@ func notesQuestion(r *rand.Rand, t *programs.Table) *programs.Program {
 		if c.Several && t.Named(row) != "" && row[i] != nil {
 			slots := t.Slots(row)
 			slots["named"] = slots["x"]
-			return programs.NewQuestion(programs.Lookup, "notes", slots, programs.Answer{Form: "list", Values: strings.Split(programs.Show(row[i]), programs.ListMark)}, t)
+			return programs.NewQuestion(
+				programs.Lookup,
+				"notes",
+				slots,
+				programs.Answer{Form: "list", Values: strings.Split(programs.Show(row[i]), programs.ListMark)},
+				t,
+			)
 		}
 	}
 	return nil
@@ -344,7 +374,14 @@ func notesQuestion(r *rand.Rand, t *programs.Table) *programs.Program {
 // edgeQuestion asks who is related to what.
 func edgeQuestion(r *rand.Rand, t *programs.Table, from, to, kind int) *programs.Program {
 	row := pick(r, t.Rows)
-	slots := map[string]string{"rel": related(programs.Show(row[kind])), "x": programs.Show(row[from]), "y": programs.Show(row[to]), "ends": "entries", "one": "relation", "many": "relations"}
+	slots := map[string]string{
+		"rel":  related(programs.Show(row[kind])),
+		"x":    programs.Show(row[from]),
+		"y":    programs.Show(row[to]),
+		"ends": "entries",
+		"one":  "relation",
+		"many": "relations",
+	}
 	var sources, targets []string
 	for _, o := range t.Rows {
 		if !programs.Equal(o[kind], row[kind]) {
@@ -364,11 +401,23 @@ func edgeQuestion(r *rand.Rand, t *programs.Table, from, to, kind int) *programs
 	}
 	switch kindOf {
 	case 0:
-		return programs.NewQuestion(programs.Join, "edge_from", slots, programs.Answer{Form: "list", Values: sources}, t)
+		return programs.NewQuestion(
+			programs.Join,
+			"edge_from",
+			slots,
+			programs.Answer{Form: "list", Values: sources},
+			t,
+		)
 	case 1:
 		return programs.NewQuestion(programs.Join, "edge_to", slots, programs.Answer{Form: "list", Values: targets}, t)
 	}
-	return programs.NewQuestion(programs.Count, "edge_count", slots, programs.Answer{Form: "number", Values: []string{fmt.Sprint(len(sources))}}, t)
+	return programs.NewQuestion(
+		programs.Count,
+		"edge_count",
+		slots,
+		programs.Answer{Form: "number", Values: []string{fmt.Sprint(len(sources))}},
+		t,
+	)
 }
 
 // related is how the type of a relation is said between two names: "works at", "is married to", "is a member of".

@@ -1,0 +1,100 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+)
+
+// unknown asks for a property that no table has: whoever looks finds that it is not recorded.
+func (d *drawer) unknown() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	row := d.sole(t)
+	attr := pick(
+		d.r,
+		[]string{
+			"nickname",
+			"birthplace",
+			"shoe size",
+			"blood type",
+			"favourite colour",
+			"insurance number",
+			"website",
+			"weight",
+			"middle name",
+			"serial number",
+			"opening hours",
+			"postcode",
+			"supplier",
+			"height",
+		},
+	)
+	if row == nil || slices.ContainsFunc(d.w.Tables, func(o *Table) bool {
+		return slices.ContainsFunc(o.Columns, func(c Column) bool {
+			return strings.Contains(Words(c.Name), strings.Fields(attr)[0]) || strings.Contains(attr, Words(c.Name))
+		})
+	}) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["x"], slots["attr"] = t.named(row), attr
+	return &Program{
+		pattern: "lookup",
+		slots:   slots,
+		Tables:  []*Table{t},
+		Answer:  Answer{Form: "unknown", Values: []string{"The " + attr + " of " + slots["x"] + " is not recorded."}},
+	}
+}
+
+// askBack is a change whose value the person forgot to say.
+func (d *drawer) askBack() *Program {
+	p := d.set(false)
+	if p == nil {
+		return nil
+	}
+	p.pattern, p.Steps, p.Tables, p.apply = "set_nothing", nil, nil, nil
+	p.Answer = Answer{
+		Form:   "question",
+		Values: []string{"What should the " + p.slots["attr"] + " of " + p.slots["x"] + " be?"},
+	}
+	return p
+}
+
+// cannot asks of a thing that is there what no database does.
+func (d *drawer) cannot() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	row := d.sole(t)
+	if row == nil {
+		return nil
+	}
+	slots := d.about(t)
+	deed := pick(
+		d.r,
+		[][2]string{
+			{"send {x} a text message", "send messages"},
+			{"email {x} a summary", "send emails"},
+			{"call {x} on the phone", "make phone calls"},
+			{"print a label for {x}", "print"},
+			{
+				"put {x} into my calendar",
+				"reach a calendar",
+			},
+			{"translate the entry of {x} into French and mail it", "send mail"},
+			{"order flowers for {x}", "place orders"},
+			{"set an alarm for {x}", "set alarms"},
+			{"draw a chart for {x}", "draw charts"},
+		},
+	)
+	slots["x"] = t.named(row)
+	slots["verb"] = strings.ReplaceAll(deed[0], "{x}", slots["x"])
+	return &Program{
+		pattern: "cannot",
+		slots:   slots,
+		Answer:  Answer{Form: "cannot", Values: []string{"I can't do that: none of my tools can " + deed[1] + "."}},
+	}
+}
