@@ -1,0 +1,200 @@
+package programs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// condition draws a condition that some rows meet and others do not, with the phrase for it.
+func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
+	columns := t.properties(nil)
+	columns = slices.DeleteFunc(columns, func(i int) bool { return slices.Contains(not, i) })
+	if len(columns) == 0 {
+		return Cond{}, "", false
+	}
+	i := pick(d.r, columns)
+	c := t.Columns[i]
+	row := pick(d.r, t.Rows)
+	v := t.value(row, i, -1)
+	if v == nil || Show(v) == "" {
+		return Cond{}, "", false
+	}
+	if c.Several {
+		v = pick(d.r, strings.Split(Show(v), ListMark))
+	}
+	cond, phrase := Cond{i, -1, Is, v}, strings.ReplaceAll(c.withPhrase(), "{v}", c.show(v))
+	switch {
+	case c.Bool:
+		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + Words(c.Name)
+	case c.Ref == nil && c.isClass() && d.many == "" && isWord(Show(v)) && d.r.IntN(5) > 0: // "nurses", "electric bikes"
+		d.one, d.many = c.nouns(t, Show(v))
+		d.look(t, i)
+		phrase = ""
+	case c.Ref == nil && c.isClass() && d.r.IntN(2) == 0: // said as it may not be stored
+		d.look(t, i)
+	case c.Ref == nil && c.Kind == Text && d.r.IntN(6) == 0: // one of two
+		other := t.value(pick(d.r, t.Rows), i, -1)
+		if other == nil || equal(other, v) {
+			return Cond{}, "", false
+		}
+		cond.Op, cond.Value = Among, []any{v, other}
+		phrase = strings.ReplaceAll(c.withPhrase(), "{v}", Show(v)+" or "+Show(other))
+	case c.Kind == Date && strings.Contains(c.morePhrase(), "after {v}") && d.r.IntN(2) == 0: // in a month, or a year
+		prefix := Show(v)[:pick(d.r, []int{4, 7})]
+		cond.Op, cond.Value = Within, prefix
+		phrase = strings.ReplaceAll(c.morePhrase(), "after {v}", "in "+spokenMonth(prefix))
+	case c.Ref != nil && d.r.IntN(2) == 0: // what is referred to is named by a property of it
+		return d.byProperty(t, i, row)
+	case ordered(c) && (c.With == "" || d.r.IntN(2) == 0):
+		said := Show(v)
+		if c.Kind == Date {
+			said = d.spokenDate(said)
+		}
+		cond.Op, phrase = Above, strings.ReplaceAll(c.morePhrase(), "{v}", said)
+		if d.r.IntN(2) == 0 {
+			cond.Op, phrase = Below, strings.ReplaceAll(c.lessPhrase(), "{v}", said)
+		}
+	case c.Kind == Text && strings.EqualFold(Show(v), "yes") || strings.EqualFold(Show(v), "no"):
+		phrase = fmt.Sprintf("where %s is %s", Words(c.Name), strings.ToLower(Show(v)))
+	}
+	return cond, phrase, d.divides(t, cond)
+}
+
+// divides reports whether some rows meet a condition and others do not.
+func (d *drawer) divides(t *Table, c Cond) bool {
+	n := len(t.rows([]Cond{c}))
+	return n > 0 && n < len(t.Rows)
+}
+
+// byProperty is a condition on what a row refers to, by a property of it: "treated by a doctor in Oslo".
+func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
+	c := t.Columns[i]
+	ref := c.Ref
+	props := ref.properties(func(o Column) bool { return o.Ref == nil && (o.Kind == Text || o.More != "") })
+	to := ref.byKey(row[i])
+	if len(props) == 0 || to == nil {
+		return Cond{}, "", false
+	}
+	k := pick(d.r, props)
+	if to[k] == nil {
+		return Cond{}, "", false
+	}
+	cond, said := Cond{i, k, Is, to[k]}, ref.Columns[k].withPhrase()
+	if ref.Columns[k].Kind != Text {
+		cond.Op, said = Above, ref.Columns[k].morePhrase()
+	}
+	base := strings.Replace(c.withPhrase(), ref.One+" {v}", "{v}", 1) // "in room {v}" is "in {v}" before "a room"
+	base = strings.Replace(base, "the {v}", "{v}", 1)
+	phrase := strings.ReplaceAll(base, "{v}", article(ref.One)+" "+strings.ReplaceAll(said, "{v}", Show(to[k])))
+	return cond, phrase, d.divides(t, cond)
+}
+
+// nouns are what things of a class are called: staff whose role is nurse are nurses, bikes of the kind electric are
+// electric bikes.
+func (c Column) nouns(t *Table, value string) (one, many string) {
+	last := lastWord(c.Name)
+	if slices.Contains([]string{"role", "species", "profession", "job", "position", "occupation"}, last) ||
+		last == "kind" && t.One != "item" {
+		return value, plural(value)
+	}
+	return value + " " + t.One, value + " " + t.Many
+}
+
+// isClass reports whether a column's values say of what sort a thing is.
+func (c Column) isClass() bool {
+	return c.Kind == Text &&
+		slices.Contains(
+			[]string{
+				"role",
+				"kind",
+				"type",
+				"category",
+				"species",
+				"level",
+				"plan",
+				"genre",
+				"color",
+				"colour",
+				"status",
+				"class",
+				"position",
+				"job",
+				"profession",
+				"state",
+			},
+			lastWord(c.Name),
+		)
+}
+
+func lastWord(name string) string {
+	words := strings.Fields(Words(name))
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+// isWord reports whether a value can be said as an adjective or noun.
+func isWord(text string) bool {
+	return text == strings.ToLower(text) && len(text) > 2 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz- ") == ""
+}
+
+// look adds a step that shows the values of a column, once.
+func (d *drawer) look(t *Table, column int) {
+	if len(d.looked) == 0 {
+		d.looked = []Step{{SQL: "SELECT DISTINCT " + Ident(t.Columns[column].Name) + " FROM " + Ident(t.Name)}}
+	}
+}
+
+func months() []string {
+	return []string{
+		"January",
+		"February",
+		"March",
+		"April",
+		"May",
+		"June",
+		"July",
+		"August",
+		"September",
+		"October",
+		"November",
+		"December",
+	}
+}
+
+// spokenMonth is 2024-05 as "May 2024", and 2024 as it is.
+func spokenMonth(prefix string) string {
+	if len(prefix) < 7 {
+		return prefix
+	}
+	var n int
+	_, _ = fmt.Sscan(strings.TrimPrefix(prefix[5:7], "0"), &n) // two digits
+	return months()[(n+11)%12] + " " + prefix[:4]
+}
+
+// spokenDate is a date as people write one, mostly not as it is stored.
+func (d *drawer) spokenDate(date string) string {
+	if len(date) != 10 {
+		return date
+	}
+	day := strings.TrimPrefix(date[8:], "0")
+	month, year, _ := strings.Cut(spokenMonth(date[:7]), " ")
+	switch d.r.IntN(4) {
+	case 0:
+		return day + " " + month + " " + year
+	case 1:
+		return month + " " + day + ", " + year
+	case 2:
+		return "the " + day + "th of " + month + " " + year
+	}
+	return date
+}
+
+func article(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
