@@ -102,37 +102,42 @@ func Invent(r *rand.Rand, index int) *World {
 				t.Columns[i].Name = camelCase(t.Columns[i].Name)
 			}
 		}
-		used := map[string]bool{}
-		n := dt.Rows[0] + r.IntN(dt.Rows[1]-dt.Rows[0]+1)
-		if list := gens[0].list(); list != nil {
-			n = min(n, len(list)-1)
-		}
-		for id := 1; id <= n; id++ {
-			row := []any{int64(id)}
-			for i, dc := range gens {
-				var v any
-				for range 40 { // a label is one row's
-					if v = dc.draw(r, t.Columns[i+1]); i > 0 || !used[Show(v)] {
-						break
-					}
-				}
-				if i == 0 {
-					used[Show(v)] = true
-				}
-				if t.Columns[i+1].Bool {
-					v = map[string]int64{"yes": 1, "no": 0}[Show(v)]
-				}
-				row = append(row, v)
-			}
-			if split {
-				first, last, _ := strings.Cut(Show(row[1]), " ")
-				row = append(row, first, last)
-			}
-			t.Rows = append(t.Rows, row)
-		}
+		t.fill(r, dt, gens, split)
 		w.Tables = append(w.Tables, t)
 	}
 	return w
+}
+
+// fill draws the rows of an invented table; with split, the first column's name is in the last two as well.
+func (t *Table) fill(r *rand.Rand, dt domainTable, gens []domainColumn, split bool) {
+	used := map[string]bool{}
+	n := dt.Rows[0] + r.IntN(dt.Rows[1]-dt.Rows[0]+1)
+	if list := gens[0].list(); list != nil {
+		n = min(n, len(list)-1)
+	}
+	for id := 1; id <= n; id++ {
+		row := []any{int64(id)}
+		for i, dc := range gens {
+			var v any
+			for range 40 { // a label is one row's
+				if v = dc.draw(r, t.Columns[i+1]); i > 0 || !used[Show(v)] {
+					break
+				}
+			}
+			if i == 0 {
+				used[Show(v)] = true
+			}
+			if t.Columns[i+1].Bool {
+				v = map[string]int64{"yes": 1, "no": 0}[Show(v)]
+			}
+			row = append(row, v)
+		}
+		if split {
+			first, last, _ := strings.Cut(Show(row[1]), " ")
+			row = append(row, first, last)
+		}
+		t.Rows = append(t.Rows, row)
+	}
 }
 
 // camelCase is unit_price as UnitPrice.
@@ -217,61 +222,13 @@ func invented(r *rand.Rand, sort string) string {
 		return pick(r, lastNames()) + " " + pick(r, []string{"Street", "Lane", "Road", "Square"})
 	case "company":
 		return last + " " + pick(r, []string{"Ltd", "& Sons", "Foods", "Trading", "Group"})
-	case "title":
-		return pick(
-			r,
-			[]string{"The", "A", "My", "Beyond the", "Under the"},
-		) + " " + pick(
-			r,
-			[]string{"Silent", "Last", "Golden", "Broken", "Hidden", "Long", "Paper", "Winter"},
-		) + " " +
-			pick(
-				r,
-				[]string{"River", "Garden", "Promise", "Harbor", "Letter", "Mountain", "Clock", "Road", "Orchard"},
-			)
-	case "topic":
-		return pick(
-			r,
-			[]string{"Intro to", "Advanced", "Practical", "Applied"},
-		) + " " + pick(
-			r,
-			[]string{"Drawing", "Algebra", "Chess", "Robotics", "Pottery", "Grammar", "Optics", "Choir"},
-		)
-	case "project":
-		return pick(
-			r,
-			[]string{"Project", "Operation", "Initiative"},
-		) + " " + pick(
-			r,
-			[]string{
-				"Falcon",
-				"Maple",
-				"Aurora",
-				"Granite",
-				"Lighthouse",
-				"Comet",
-				"Harvest",
-				"Compass",
-				"Orchid",
-				"Tundra",
-			},
-		)
-	case "event":
-		return pick(
-			r,
-			[]string{"Spring", "Summer", "Autumn", "Winter", "Harbor", "Night"},
-		) + " " + pick(
-			r,
-			[]string{"Gala", "Serenade", "Festival", "Session", "Concert"},
-		)
-	case "place":
-		return pick(
-			r,
-			[]string{"North", "Mill", "Oak", "River", "Stone", "Upper", "Old", "Long"},
-		) + " " + pick(
-			r,
-			[]string{"Meadow", "Hall", "Hill", "Acre", "Bank", "Yard", "Grove", "Corner"},
-		)
+	}
+	if parts := twoWords()[sort]; parts != "" { // "The/A Silent/Last River/Garden" draws one of each
+		var words []string
+		for part := range strings.SplitSeq(parts, " ") {
+			words = append(words, strings.ReplaceAll(pick(r, strings.Split(part, "/")), "_", " "))
+		}
+		return strings.Join(words, " ")
 	}
 	return pick(r, splitList(map[string]string{
 		"city":    `Oslo,Lima,Porto,Ghent,Turin,Leeds,Lyon,Cork,Graz,Basel,Malmo,Tartu`,
@@ -286,6 +243,19 @@ eggs,milk,honey,walnuts,lemons,pepper,salt,yeast`,
 Frying Pan,Football,Bird Feeder,Wall Clock,Office Chair,Salad Bowl,Jump Rope,Cat Tree,Plant Pot,
 Puzzle Box,Bread Knife,Camping Tent,Paint Brush,Rain Coat,Toolbox,Hammock,Rubber Duck`,
 	}[sort], ","))
+}
+
+// twoWords are names that are drawn word by word.
+func twoWords() map[string]string {
+	return map[string]string{
+		"title": "The/A/My/Beyond_the/Under_the Silent/Last/Golden/Broken/Hidden/Long/Paper/Winter " +
+			"River/Garden/Promise/Harbor/Letter/Mountain/Clock/Road/Orchard",
+		"topic": "Intro_to/Advanced/Practical/Applied Drawing/Algebra/Chess/Robotics/Pottery/Grammar/Optics/Choir",
+		"project": "Project/Operation/Initiative " +
+			"Falcon/Maple/Aurora/Granite/Lighthouse/Comet/Harvest/Compass/Orchid/Tundra",
+		"event": "Spring/Summer/Autumn/Winter/Harbor/Night Gala/Serenade/Festival/Session/Concert",
+		"place": "North/Mill/Oak/River/Stone/Upper/Old/Long Meadow/Hall/Hill/Acre/Bank/Yard/Grove/Corner",
+	}
 }
 
 func firstNames() []string {

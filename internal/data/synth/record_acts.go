@@ -289,78 +289,42 @@ func (m *maker) change(r *rand.Rand, s *shelf, a act) (*programs.Program, []Call
 		calls = append(calls, look)
 	}
 	arguments := withLeaf(a.sample, a.keyAt, row[a.key])
+	kind, pattern := programs.Set, "set"
 	switch a.does {
 	case actRemove:
 		if r.IntN(3) == 0 {
 			return m.changeAll(r, s, t, a, "remove_all", nil)
 		}
-		return programs.NewAct(
-				programs.Remove,
-				"remove",
-				slots,
-			), append(
-				calls,
-				Call{Tool: a.tool.Name, Arguments: arguments},
-			)
+		kind, pattern = programs.Remove, "remove"
 	case actVerb:
-		slots["verb"] = verbOf(a.tool)
-		if slots["verb"] == "" {
+		if slots["verb"] = verbOf(a.tool); slots["verb"] == "" {
 			return nil, nil
 		}
 		if r.IntN(3) == 0 {
 			return m.changeAll(r, s, t, a, "verb_all", slots)
 		}
-		return programs.NewAct(
-				programs.Set,
-				"verb",
-				slots,
-			), append(
-				calls,
-				Call{Tool: a.tool.Name, Arguments: arguments},
-			)
+		pattern = "verb"
 	case actAppend:
-		slots["v"] = programs.Fact(r)
+		pattern, slots["v"] = "append", programs.Fact(r)
 		arguments = withLeaf(arguments, a.valAt, slots["v"])
-		return programs.NewAct(
-				programs.Set,
-				"append",
-				slots,
-			), append(
-				calls,
-				Call{Tool: a.tool.Name, Arguments: arguments},
-			)
-	}
-	if a.does == actUnappend {
-		notes := strings.Split(programs.Show(row[a.column]), programs.ListMark)
-		if slots["v"] = pick(r, notes); slots["v"] == "" {
+	case actUnappend:
+		kind, pattern = programs.Remove, "unappend"
+		if slots["v"] = pick(r, strings.Split(programs.Show(row[a.column]), programs.ListMark)); slots["v"] == "" {
 			return nil, nil
 		}
-		return programs.NewAct(
-				programs.Remove,
-				"unappend",
-				slots,
-			), append(
-				calls,
-				Call{Tool: a.tool.Name, Arguments: withLeaf(arguments, a.valAt, slots["v"])},
-			)
+		arguments = withLeaf(arguments, a.valAt, slots["v"])
+	default:
+		v := m.newValue(r, t, a, row)
+		if v == nil {
+			return nil, nil
+		}
+		slots["attr"], slots["v"] = programs.Words(t.Columns[a.column].Name), programs.Show(v)
+		if w := words(t.Columns[a.column].Name); slices.Contains(w, "status") || slices.Contains(w, "state") {
+			pattern = "mark"
+		}
+		arguments = withLeaf(arguments, a.valAt, v)
 	}
-	v := m.newValue(r, t, a, row)
-	if v == nil {
-		return nil, nil
-	}
-	slots["attr"], slots["v"] = programs.Words(t.Columns[a.column].Name), programs.Show(v)
-	pattern := "set"
-	if w := words(t.Columns[a.column].Name); slices.Contains(w, "status") || slices.Contains(w, "state") {
-		pattern = "mark"
-	}
-	return programs.NewAct(
-			programs.Set,
-			pattern,
-			slots,
-		), append(
-			calls,
-			Call{Tool: a.tool.Name, Arguments: withLeaf(arguments, a.valAt, v)},
-		)
+	return programs.NewAct(kind, pattern, slots), append(calls, Call{Tool: a.tool.Name, Arguments: arguments})
 }
 
 // verbOf is the verb of a tool's name, "" where it begins with none that can be said alone.
