@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"hone/internal/fault"
 )
 
@@ -38,18 +40,31 @@ func Drift(dir string) (lock string, differs []string, err error) {
 
 // npmPackages are npm's package-lock.json, and its node_modules/.package-lock.json (npm, package-lock.json, lockfileVersion 3).
 type npmPackages struct {
-	Packages map[string]struct {
-		Version, Integrity, Resolved string
-		Link, Optional               bool
-		Dev, DevOptional             bool // of who works on the project; hone installs without them
-		HasInstallScript             bool
-		Dependencies                 map[string]string
-	}
+	Packages map[string]npmPackage `json:"packages"`
 }
 
+type npmPackage struct {
+	Version          string            `json:"version"`
+	Integrity        string            `json:"integrity"`
+	Resolved         string            `json:"resolved"`
+	Link             bool              `json:"link"`
+	Optional         bool              `json:"optional"`
+	Dev              bool              `json:"dev"` // this and the next: of who works on the project; hone installs without them
+	DevOptional      bool              `json:"devOptional"`
+	HasInstallScript bool              `json:"hasInstallScript"`
+	Dependencies     map[string]string `json:"dependencies"`
+}
+
+// readNPM reads a lock as npm does: a key in other letters is another key, of which npm takes no notice.
 func readNPM(path string) (l npmPackages, err error) {
-	err = readJSON(path, &l)
-	return l, err
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &l)
+	}
+	if err != nil {
+		return l, fmt.Errorf("%s: %w", path, err)
+	}
+	return l, nil
 }
 
 func npmDrift(dir string) (differs []string, err error) {

@@ -2,7 +2,6 @@ package install
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,8 +22,7 @@ type Lock struct {
 	Dir     string
 	Package string            // that was asked for, as npm:NAME@VERSION or pypi:NAME==VERSION; pypi:== where the lock does not say it
 	kind    string            // npm or pypi
-	files   map[string][]byte // by name
-	read    []string          // packed files of this machine that it names
+	files   map[string][]byte // by name: the lock, and the packed files of its folder that it names
 }
 
 // LockOf reads the lock of a folder. ok is false where the folder has none.
@@ -48,7 +46,10 @@ func LockOf(dir string) (l Lock, ok bool, err error) {
 		err = l.npm()
 	case "pypi":
 		name, version := requested(l.files[pipLock])
-		l.Package = "pypi:" + name + "==" + version
+		l.Package, err = "pypi:"+name+"=="+version, pinned(l.files[pipLock])
+		if err != nil {
+			err = wrongLock(filepath.Join(l.Dir, pipLock), err)
+		}
 	}
 	return l, l.kind != "", err
 }
@@ -57,31 +58,12 @@ func wrongLock(dir string, err error) error {
 	return &fault.Error{Code: fault.CodeUsage, What: "the lock cannot be used", Where: dir, Err: err, Next: "name a folder that hone servers add made, or the package itself: hone servers add npm:NAME or pypi:NAME"}
 }
 
-func (l *Lock) npm() error {
-	lock, err := readNPM(filepath.Join(l.Dir, npmLock))
-	if err == nil && len(lock.Packages[""].Dependencies) != 1 {
-		err = fmt.Errorf("it names %d packages to start, not one", len(lock.Packages[""].Dependencies))
-	}
-	if err != nil {
-		return wrongLock(l.Dir, err)
-	}
-	for name := range lock.Packages[""].Dependencies {
-		l.Package = "npm:" + name + "@" + lock.Packages["node_modules/"+name].Version
-	}
-	for _, p := range lock.Packages {
-		if file, is := strings.CutPrefix(p.Resolved, "file:"); is {
-			l.read = append(l.read, filepath.Join(l.Dir, file))
-		}
-	}
-	return nil
-}
-
 // Foreign are the files of the lock's folder that no installation made: the folder is not to be replaced where it has some.
 func (l Lock) Foreign() ([]string, error) {
 	entries, err := os.ReadDir(l.Dir)
 	var out []string
 	for _, e := range entries {
-		if !slices.Contains([]string{npmLock, "package.json", "node_modules", pipLock, "venv", "constraints.txt", "hone.json"}, e.Name()) {
+		if _, named := l.files[e.Name()]; !named && !slices.Contains([]string{npmLock, "package.json", "node_modules", pipLock, "venv", "constraints.txt", "hone.json"}, e.Name()) {
 			out = append(out, e.Name())
 		}
 	}
@@ -101,6 +83,7 @@ func (r Request) locked(ctx context.Context, run Run) (Installed, error) {
 	return r.pipLocked(ctx, run)
 }
 
+// npmCI installs what the lock in the folder says.
 func (r Request) npmCI(ctx context.Context, run Run) (Installed, error) {
 	npm, err := r.find("npm")
 	if err != nil {
@@ -112,7 +95,7 @@ func (r Request) npmCI(ctx context.Context, run Run) (Installed, error) {
 	}
 	cmd := exec.CommandContext(ctx, npm, args...)
 	cmd.Dir = r.Dir
-	if out, err := run(ctx, cmd, r.Dir, r.Lock.read, true); err != nil {
+	if out, err := run(ctx, cmd, r.Dir, nil, true); err != nil {
 		return Installed{}, r.failed(err, out)
 	}
 	return r.npmLocked()

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"hone/internal/fault"
 )
 
 // npm installs into Dir/node_modules and leaves npm's package-lock.json, without the registry's address.
@@ -23,16 +21,24 @@ func (r Request) npm(ctx context.Context, spec string, read []string, run Run) (
 	if err := os.WriteFile(filepath.Join(r.Dir, "package.json"), []byte("{\"private\": true}\n"), 0o644); err != nil {
 		return Installed{}, err
 	}
-	args := []string{"install", "--no-audit", "--no-fund", "--omit=dev", "--omit-lockfile-registry-resolved", "--save-exact"}
-	if !r.Build {
-		args = append(args, "--ignore-scripts")
+	if len(read) > 0 {
+		name, err := takePacked(spec, r.Dir)
+		if err != nil {
+			return Installed{}, err
+		}
+		spec = "./" + name
 	}
+	args := []string{"install", "--no-audit", "--no-fund", "--omit=dev", "--omit-lockfile-registry-resolved", "--save-exact", "--ignore-scripts"}
 	cmd := exec.CommandContext(ctx, npm, append(args, "--", spec)...)
 	cmd.Dir = r.Dir
-	if out, err := run(ctx, cmd, r.Dir, read, true); err != nil {
+	if out, err := run(ctx, cmd, r.Dir, nil, true); err != nil {
 		return Installed{}, r.failed(err, out)
 	}
-	return r.npmLocked()
+	in, err := r.npmLocked()
+	if err != nil || !r.Build {
+		return in, err
+	}
+	return r.npmCI(ctx, run) // the scripts run when all has its hash, and the lock is known to name nothing else
 }
 
 // npmLocked reads what npm installed, and refuses a package without a hash.
@@ -46,13 +52,14 @@ func (r Request) npmLocked() (Installed, error) {
 	if len(wanted) != 1 {
 		return in, fmt.Errorf("npm's lock names %d packages, not one", len(wanted))
 	}
+	if _, err := lock.packed(r.Dir); err != nil {
+		return in, err
+	}
 	for path, p := range lock.Packages {
 		if path == "" {
 			continue
 		}
-		if in.Packages++; p.Link || p.Integrity == "" {
-			return in, &fault.Error{Code: fault.CodeUsage, What: "a package has no hash, so what is installed is not locked", Where: path, Next: "name a released version, or a packed file (npm pack)"}
-		}
+		in.Packages++
 		if p.HasInstallScript && !r.Build {
 			in.Unbuilt = append(in.Unbuilt, path[strings.LastIndex(path, "node_modules/")+len("node_modules/"):])
 		}
