@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -353,5 +354,59 @@ func TestGrammarsAreKeptByBytes(t *testing.T) {
 	}
 	if n := len(k.kept); n < 2 || n > 4 {
 		t.Errorf("%d grammars of 16 MB are kept in 64 MB", n)
+	}
+}
+
+// A response is there for the key that it was asked with alone: to another it is as one that never was, to be read, continued or deleted.
+func TestKeysShareNoResponses(t *testing.T) {
+	s := &sampler{says: "x", numSlots: 2}
+	server, err := New(Options{Models: []Model{model(s)}, Keys: []string{"a", "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(key, method, path, body string) (int, string) {
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+key)
+		w := httptest.NewRecorder()
+		server.Handler().ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	for _, stream := range []string{"", `,"stream":true`} {
+		_, body := send("a", "POST", "/v1/responses", responsesHi+stream+"}")
+		_, rest, _ := strings.Cut(body, `"id":"resp`)
+		id, _, found := strings.Cut("resp"+rest, `"`)
+		if !found {
+			t.Fatal(body)
+		}
+		for _, step := range []struct {
+			what   string
+			method string
+			path   string
+			body   string
+			code   int // of the owner; the other's is as that of an id which nobody has
+		}{
+			{"read", "GET", "/v1/responses/ID", "", 200},
+			{"continued", "POST", "/v1/responses", `{"model":"m","previous_response_id":"ID","input":"more"}`, 200},
+			{"streamed", "POST", "/v1/responses", `{"model":"m","previous_response_id":"ID","input":"more","stream":true}`, 200},
+			{"deleted", "DELETE", "/v1/responses/ID", "", 200},
+		} {
+			ask := func(key, id string) (int, string) {
+				code, body := send(key, step.method, strings.Replace(step.path, "ID", id, 1), strings.Replace(step.body, "ID", id, 1))
+				return code, strings.ReplaceAll(body, id, "ID")
+			}
+			asked := len(s.asked)
+			code, said := ask("b", id)
+			none, nothing := ask("b", "resp-none")
+			if code != none || said != nothing || code < 400 || len(s.asked) != asked {
+				t.Errorf("%s by another key: %d %s; where there is none: %d %s", step.what, code, said, none, nothing)
+			}
+			if step.body == "" && code != 404 {
+				t.Errorf("%s by another key: %d", step.what, code)
+			}
+			if code, said := ask("a", id); code != step.code {
+				t.Errorf("%s by its own: %d %s", step.what, code, said)
+			}
+		}
 	}
 }

@@ -153,7 +153,7 @@ func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request
 	if err != nil {
 		return nil, invalid("input", err.Error())
 	}
-	before, refused := d.kept.conversation(c.Previous)
+	before, refused := d.kept.conversation(ownerOf(r.Context()), c.Previous)
 	if refused != nil {
 		return nil, refused
 	}

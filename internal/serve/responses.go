@@ -19,6 +19,7 @@ type responses struct {
 }
 
 type keptResponse struct {
+	owner        int            // which key it was asked with: for those of others it is not there
 	conversation []chat.Message // with the answer
 	body         []byte
 	bytes        int
@@ -40,7 +41,7 @@ func (k *responses) keep(x *exchange, out map[string]any) {
 	if terms.last != nil {
 		message = *terms.last
 	}
-	r := &keptResponse{conversation: append(terms.said, message), body: body, bytes: len(body)}
+	r := &keptResponse{owner: x.owner, conversation: append(terms.said, message), body: body, bytes: len(body)}
 	for _, m := range r.conversation {
 		r.bytes += len(m.Content) + len(m.ReasoningContent)
 		for _, call := range m.ToolCalls {
@@ -52,29 +53,32 @@ func (k *responses) keep(x *exchange, out map[string]any) {
 	k.byID[x.id] = r
 	k.order = append(k.order, x.id)
 	for k.bytes += r.bytes; len(k.order) > maxResponses || k.bytes > maxResponseBytes && len(k.order) > 1; {
-		k.drop(k.order[0])
+		k.drop(k.byID[k.order[0]], k.order[0])
 	}
 }
 
-func (k *responses) drop(id string) bool {
-	r := k.byID[id]
-	if r == nil {
-		return false
+// of is an owner's response, nil where there is none. It and drop are called with mu held.
+func (k *responses) of(owner int, id string) *keptResponse {
+	if r := k.byID[id]; r != nil && r.owner == owner {
+		return r
 	}
+	return nil
+}
+
+func (k *responses) drop(r *keptResponse, id string) {
 	delete(k.byID, id)
 	k.bytes -= r.bytes
 	k.order = slices.DeleteFunc(k.order, func(x string) bool { return x == id })
-	return true
 }
 
-// conversation is the one that a response ended; "" begins a new one.
-func (k *responses) conversation(id string) ([]chat.Message, *apiError) {
+// conversation is the one that a response of an owner ended; "" begins a new one.
+func (k *responses) conversation(owner int, id string) ([]chat.Message, *apiError) {
 	if id == "" {
 		return nil, nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r := k.byID[id]
+	r := k.of(owner, id)
 	if r == nil {
 		return nil, &apiError{http.StatusBadRequest, "invalid_request_error", "previous_response_id", "previous_response_not_found",
 			fmt.Sprintf("no response %q is kept here: send the conversation as input", id)}
@@ -89,7 +93,7 @@ func notKept(id string) *apiError {
 func (s *Server) getResponse(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	s.responses.mu.Lock()
-	x := s.responses.byID[id]
+	x := s.responses.of(ownerOf(r.Context()), id)
 	s.responses.mu.Unlock()
 	if x == nil {
 		refuse(w, notKept(id))
@@ -101,9 +105,12 @@ func (s *Server) getResponse(w http.ResponseWriter, r *http.Request) {
 func (s *Server) deleteResponse(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	s.responses.mu.Lock()
-	found := s.responses.drop(id)
+	x := s.responses.of(ownerOf(r.Context()), id)
+	if x != nil {
+		s.responses.drop(x, id)
+	}
 	s.responses.mu.Unlock()
-	if !found {
+	if x == nil {
 		refuse(w, notKept(id))
 		return
 	}
