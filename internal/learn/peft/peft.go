@@ -66,6 +66,11 @@ func Load(dir string, s model.Spec) (model.LoRA, []float32, error) {
 	if err != nil {
 		return model.LoRA{}, nil, err
 	}
+	return Of(dir, c, tensors, s)
+}
+
+// Of is Load of what was read from a folder.
+func Of(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s model.Spec) (model.LoRA, []float32, error) {
 	lora := loraOf(c)
 	if err := lora.Check(s); err != nil {
 		return lora, nil, err

@@ -67,7 +67,7 @@ func OpenAgent(ctx context.Context, h *host.Host, c config.Config, folder string
 }
 
 func (out *Served) open(ctx context.Context, p *places, agency Agency) error {
-	models, err := p.load(ctx)
+	models, err := p.load()
 	if err != nil {
 		return err
 	}

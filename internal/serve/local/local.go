@@ -116,7 +116,7 @@ func (l *loaded) load(ctx context.Context, h *host.Host, c config.Config, o Opti
 	if l.places, err = open(h, c, o); err != nil {
 		return nil, nil, err
 	}
-	if options.Models, err = l.places.load(ctx); err != nil {
+	if options.Models, err = l.places.load(); err != nil {
 		return nil, nil, err
 	}
 	basemodel.SayPrograms(h, l.places.base.Engine)

@@ -2,7 +2,10 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -10,6 +13,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/peft"
@@ -82,7 +86,7 @@ func (p *places) shape() error {
 }
 
 // load puts the weights on the device and starts the sampler, with the adapters in it.
-func (p *places) load(ctx context.Context) (models []serve.Model, err error) {
+func (p *places) load() (models []serve.Model, err error) {
 	if err := p.base.Load(model.LoadToSample); err != nil {
 		return nil, err
 	}
@@ -99,7 +103,11 @@ func (p *places) load(ctx context.Context) (models []serve.Model, err error) {
 	p.taken = make([]bool, p.count)
 	p.words = form.Words(tok, p.base.Spec.VocabSize)
 	for _, a := range o.adapters {
-		m, err := p.Load(ctx, a.name, a.dir)
+		f, err := readFolder(a.dir)
+		if err != nil {
+			return nil, err
+		}
+		m, err := p.put(a.name, f)
 		if err != nil {
 			return nil, err
 		}
@@ -144,8 +152,48 @@ func (p *places) model(name string, r render.Renderer) serve.Model {
 	return m
 }
 
-// Load implements serve.Adapters.
+// Load implements serve.Adapters. A client learns of a path that it holds an adapter, and of that whether it fits; of any other it does not
+// even learn whether something is there.
 func (p *places) Load(_ context.Context, name, dir string) (serve.Model, error) {
+	f, err := readFolder(dir)
+	if err != nil {
+		p.host.Say("warning: a client asked for an adapter that cannot be read: %v", err)
+		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "there is no adapter that can be read", Where: dir, Why: "the server's log says why",
+			Next: "name the folder that holds " + adapter.ConfigFile + " and " + adapter.WeightsFile}
+	}
+	return p.put(name, f)
+}
+
+// folder is an adapter's, with what was read of it.
+type folder struct {
+	dir     string
+	config  adapter.Config
+	tensors map[string]adapter.Tensor
+}
+
+// readFolder reads an adapter. All that is read of a folder, here or later, is a regular file or a link to one: opening another, such as a
+// pipe, may take forever.
+func readFolder(dir string) (f folder, err error) {
+	for _, name := range []string{adapter.ConfigFile, adapter.WeightsFile, render.PromptingFile, render.TemplateFile} {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		missing := errors.Is(err, fs.ErrNotExist) && (name == render.PromptingFile || name == render.TemplateFile)
+		if err == nil && !info.Mode().IsRegular() {
+			err = errors.New("it is no regular file")
+		}
+		if err != nil && !missing {
+			return f, &fault.Error{Code: fault.CodeUsage, What: "cannot read the adapter", Where: path, Err: err,
+				Next: "name the folder that holds " + adapter.ConfigFile + " and " + adapter.WeightsFile}
+		}
+	}
+	f.dir = dir
+	f.config, f.tensors, err = adapter.Load(dir)
+	return f, err
+}
+
+// put makes an adapter a model of a name.
+func (p *places) put(name string, f folder) (serve.Model, error) {
+	dir := f.dir
 	trained, template, own, err := Prompting(p.host, p.config, dir)
 	if err != nil {
 		return serve.Model{}, err
@@ -161,7 +209,7 @@ func (p *places) Load(_ context.Context, name, dir string) (serve.Model, error) 
 	if template != "" && template != r.Template() {
 		p.host.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(dir, render.TemplateFile))
 	}
-	lora, flat, err := peft.Load(dir, p.base.Spec)
+	lora, flat, err := peft.Of(dir, f.config, f.tensors, p.base.Spec)
 	if err != nil {
 		return serve.Model{}, err
 	}
