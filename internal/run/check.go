@@ -214,8 +214,10 @@ func checkpointsAhead(all []Checkpoint, have counts, known func(stage string, st
 	return why, nil
 }
 
-// seen takes the rows that the ledger has out of files, and says which row is not as it was put, "" where all are.
+// seen takes the rows that the ledger has out of files, and says which row is not as it was put, "" where all are. A line of
+// trajectories.jsonl is of two rows, and is had where both are there.
 func (l *Ledger) seen(files exports) (damaged string, err error) {
+	there := map[string]bool{}
 	err = l.each(`SELECT id, stage, step, json, sum FROM trajectories`, func(rows *sql.Rows) error {
 		var t TrajectoryRow
 		var row, sum string
@@ -225,6 +227,7 @@ func (l *Ledger) seen(files exports) (damaged string, err error) {
 		if t.JSON = json.RawMessage(row); t.sum() != sum && damaged == "" {
 			damaged = fmt.Sprintf("trajectory %q is not as it was written", t.ID)
 		}
+		there[t.ID] = true
 		return nil
 	})
 	if err != nil {
@@ -238,6 +241,9 @@ func (l *Ledger) seen(files exports) (damaged string, err error) {
 		}
 		if s.JSON = json.RawMessage(row); s.sum() != sum && row != ownScore && row != noScore && damaged == "" {
 			damaged = fmt.Sprintf("the score of trajectory %q is not as it was written", s.ID)
+		}
+		if !there[s.ID] && damaged == "" {
+			damaged = fmt.Sprintf("the score of trajectory %q is there, and the trajectory is not", s.ID)
 		}
 		delete(files.trajectories, s.ID)
 		return nil

@@ -69,6 +69,18 @@ func settled(t *testing.T, path string) {
 	must(t, l.Close())
 }
 
+// forget runs statements on a run's ledger.
+func forget(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	l, err := OpenLedger(filepath.Join(path, ledgerFile))
+	must(t, err)
+	for _, s := range statements {
+		_, err = l.db.Exec(s)
+		must(t, err)
+	}
+	must(t, l.Close())
+}
+
 // A resume stops where the ledger is damaged or has less than the files beside it, says what is missing, and overwrites
 // nothing; with RebuildLedger it goes on with all that is left.
 func TestLedgerFaults(t *testing.T) {
@@ -109,6 +121,24 @@ func TestLedgerFaults(t *testing.T) {
 			must(t, err)
 			must(t, l.Close())
 		}, []string{"trajectories.jsonl has 1 row that it lacks, such as grpo/s1/0/0"}, false},
+		"a trajectory that is gone": {func(t *testing.T, path string) { forget(t, path, "DELETE FROM trajectories WHERE id = 'grpo/s1/0/0'") },
+			[]string{"the run's ledger is damaged", `the score of trajectory "grpo/s1/0/0" is there, and the trajectory is not`, "moved to"}, true},
+		"all trajectories gone": {func(t *testing.T, path string) { forget(t, path, "DELETE FROM trajectories") },
+			[]string{"the run's ledger is damaged", "is there, and the trajectory is not"}, true},
+		"a trajectory under another name": {func(t *testing.T, path string) {
+			forget(t, path, "UPDATE trajectories SET id = 'grpo/other' WHERE id = 'grpo/s1/2/0'", "DELETE FROM trajectories WHERE id = 'grpo/other'")
+		}, []string{"the run's ledger is damaged", "is there, and the trajectory is not"}, true},
+		"a trajectory and its line gone": {func(t *testing.T, path string) {
+			forget(t, path, "DELETE FROM trajectories WHERE id = 'grpo/s1/2/0'")
+			name := filepath.Join(path, trajectoriesFile)
+			lines := slices.DeleteFunc(slices.Collect(strings.Lines(read(t, name))), func(line string) bool { return strings.Contains(line, `"row":"grpo/s1/2/0"`) })
+			must(t, os.WriteFile(name, []byte(strings.Join(lines, "")), 0o600))
+		}, []string{"the run's ledger is damaged", `the score of trajectory "grpo/s1/2/0" is there, and the trajectory is not`}, true},
+		"a trajectory and its score gone": {func(t *testing.T, path string) {
+			forget(t, path, "DELETE FROM trajectories WHERE id = 'grpo/s1/0/0'", "DELETE FROM scores WHERE id = 'grpo/s1/0/0'")
+		}, []string{"trajectories.jsonl has 1 row that it lacks, such as grpo/s1/0/0", "nothing was changed"}, false},
+		"a step's metrics gone": {func(t *testing.T, path string) { forget(t, path, "DELETE FROM metrics WHERE step = 1") },
+			[]string{"metrics.jsonl has 1 row that it lacks, first grpo step 1", "nothing was changed"}, false},
 		"a metric's text": {func(t *testing.T, path string) {
 			settled(t, path)
 			text, err := os.ReadFile(filepath.Join(path, ledger))

@@ -69,6 +69,13 @@ func fillLedger(path, tmp string, notes *[]string) (err error) {
 	if err != nil {
 		return err
 	}
+	alone, err := l.put(json.RawMessage("null"), "DELETE FROM scores WHERE id NOT IN (SELECT id FROM trajectories)")
+	if err != nil {
+		return err
+	}
+	if alone > 0 {
+		old = append(old, "left out "+fault.Count(int(alone), "score")+" of trajectories that are lost")
+	}
 	now, err := l.counts()
 	if err != nil {
 		return err
