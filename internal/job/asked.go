@@ -275,6 +275,7 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 	if err != nil {
 		return err
 	}
+	d.holdOut(e.Host, nil)
 	if c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base); err != nil {
 		return err
 	}

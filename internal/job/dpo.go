@@ -84,6 +84,11 @@ func readPairs(h *host.Host, path string, skip bool) (pairs, error) {
 		err = unread(h, &report, skip)
 	}
 	p := pairs{path: path}
+	rows := make([]*dataset.Row, len(list))
+	for i := range list {
+		rows[i] = &list[i].Chosen // which says the split of both
+	}
+	holdOut(h, path, rows, nil)
 	others := 0
 	for _, x := range list {
 		switch {

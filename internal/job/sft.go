@@ -19,6 +19,7 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
 	"hone/internal/data/unroll"
+	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -78,6 +79,15 @@ func ReadConversations(path, catalog string) (Conversations, error) {
 	}
 	d.catalog, err = catalogBeside(path, catalog)
 	return d, err
+}
+
+// holdOut is holdOut of the rows, once they are read for a run that begins: what it keeps of them says their splits.
+func (d *Conversations) holdOut(h *host.Host, list []scenario.Scenario) {
+	rows := make([]*dataset.Row, len(d.rows))
+	for i := range d.rows {
+		rows[i] = &d.rows[i]
+	}
+	holdOut(h, d.path, rows, list)
 }
 
 // choose has rows that name no tools show those of the catalog that an episode of theirs would (mcp.max_tools). Tools that episodes search for

@@ -59,7 +59,7 @@ func (j *Job) RehearseTrain(ctx context.Context, list []scenario.Scenario, from 
 	if err := l.Rehearse(j.Host, j.Config, j.Kept.Adapter, list, true); err != nil {
 		return err
 	}
-	if _, _, err = j.demonstrations(l); err != nil {
+	if _, _, err = j.demonstrations(l, list); err != nil {
 		return err
 	}
 	g := j.Config.GRPO
@@ -78,13 +78,13 @@ func (j *Job) given(l *Episodes, list []scenario.Scenario) (shown []batch.Sequen
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, conversations, err := j.demonstrations(l)
+	shown, conversations, err := j.demonstrations(l, list)
 	return shown, append(append(kept, run.Input{Name: ScenariosFile, Data: text}), conversations...), err
 }
 
 // demonstrations are the rows that GRPO learns from beside its episodes, and what the run keeps of them; none where the configuration has none. A run
-// that goes on has those that it kept.
-func (j *Job) demonstrations(l *Episodes) (rows []batch.Sequence, kept []run.Input, err error) {
+// that goes on has those that it kept. all are the run's scenarios, of every split.
+func (j *Job) demonstrations(l *Episodes, all []scenario.Scenario) (rows []batch.Sequence, kept []run.Input, err error) {
 	c := j.Config.GRPO.Demonstrations
 	if c.Rows == 0 {
 		return nil, nil, nil
@@ -106,6 +106,9 @@ func (j *Job) demonstrations(l *Episodes) (rows []batch.Sequence, kept []run.Inp
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if j.Dir == nil {
+		d.holdOut(j.Host, all)
 	}
 	list, err := d.Demonstrations(j.Host, j.Config)
 	if err == nil {
