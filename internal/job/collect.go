@@ -33,11 +33,14 @@ type Tally struct {
 	scored, passed, notScored int                           // by the scenario's checks
 	cut                       map[trajectory.StopReason]int // that a limit ended; some of them may have passed
 	shown                     int                           // that hone sft learns from
+	refused                   int                           // gold solutions that a server refused, which are among those that it spoilt
 }
 
 // nothing is an error where none of n episodes came to anything.
 func (t *Tally) nothing(n int, where string) error {
 	switch n {
+	case t.refused:
+		return allRefused(where, t.lost)
 	case t.Outcomes[trajectory.EnvironmentError] + t.Outcomes[trajectory.InfrastructureError]:
 		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: where, Why: t.lost,
 			Next: "hone doctor; then the same command tries these scenarios again"}
@@ -320,7 +323,7 @@ func (j *Job) collect(ctx context.Context, l *Episodes, x Collection, p rollout.
 		if err != nil {
 			return ended, err
 		}
-		if !found {
+		if !found || x.Policy == nil && len(l.unmarked(kept.Trajectory)) > 0 {
 			left = append(left, s)
 			continue
 		}
@@ -331,6 +334,9 @@ func (j *Job) collect(ctx context.Context, l *Episodes, x Collection, p rollout.
 	}
 	unread := false                                           // calls or reasoning were left in a text, which is said once
 	keep := func(s sampled, t *trajectory.Trajectory) error { // one after the other
+		if x.Policy == nil && l.refuseGold(t) {
+			ended.refused++
+		}
 		if err := log.Trajectory("collect", 0, t); err != nil {
 			return err
 		}

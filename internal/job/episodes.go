@@ -40,22 +40,23 @@ func MaxMismatch(m *basemodel.Model) float64 { return samplers.MaxMismatch(m.Eng
 // Episodes is everything that episodes of one model need: servers, model, sampler, trainer.
 type Episodes struct {
 	*toolset.Set
-	Model   *basemodel.Model
-	Trainer *Trainer            // nil where nothing is trained
-	Sampler *samplers.Samplers  // nil where a server samples
-	away    *away               // that server's; nil for none
-	takes   publish.Sampler     // what versions of the policy are handed to
-	Policy  *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
-	World   environment.Options // of episodes: tools, limits
-	users   *players
-	judge   *Judging        // nil for none
-	Speaker rollout.Sampled // in them
-	Options rollout.Options
-	Scorer  reward.Scorer
-	Watch   func(*environment.Options) // of an evaluation, which books what episodes take; else nil
-	Room    int                        // tokens of an episode; 0 where it is not ours to say
-	opens   func(options any)
-	KeyOf   func(*trajectory.Trajectory) string // content key of an episode, nil where none is made
+	Model    *basemodel.Model
+	Trainer  *Trainer            // nil where nothing is trained
+	Sampler  *samplers.Samplers  // nil where a server samples
+	away     *away               // that server's; nil for none
+	takes    publish.Sampler     // what versions of the policy are handed to
+	Policy   *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
+	World    environment.Options // of episodes: tools, limits
+	users    *players
+	judge    *Judging        // nil for none
+	Speaker  rollout.Sampled // in them
+	Options  rollout.Options
+	Scorer   reward.Scorer
+	Watch    func(*environment.Options) // of an evaluation, which books what episodes take; else nil
+	Room     int                        // tokens of an episode; 0 where it is not ours to say
+	opens    func(options any)
+	refusals *refusals                           // nil: nobody is told of them
+	KeyOf    func(*trajectory.Trajectory) string // content key of an episode, nil where none is made
 }
 
 // Open opens the servers of a run whose episodes are scored.
@@ -80,12 +81,12 @@ func Of(h *host.Host, c config.Config, s *toolset.Set) (*Episodes, error) {
 		s.Close()
 		return nil, err
 	}
-	return &Episodes{Set: s, opens: h.Opens, Scorer: scorer, users: users}, nil
+	return &Episodes{Set: s, opens: h.Opens, Scorer: scorer, users: users, refusals: &refusals{}}, nil
 }
 
 // Remote are episodes on the same servers in which a model of an endpoint speaks.
 func (l *Episodes) Remote(h *host.Host, c config.Config) *Episodes {
-	r := &Episodes{Set: l.Set, Scorer: l.Scorer, users: l.users, opens: l.opens, Watch: l.Watch}
+	r := &Episodes{Set: l.Set, refusals: l.refusals, Scorer: l.Scorer, users: l.users, opens: l.opens, Watch: l.Watch}
 	r.World = r.WorldOf(h, c)
 	r.World.Hang = hang(c)
 	r.Options = optionsOf(c)

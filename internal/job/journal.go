@@ -30,6 +30,7 @@ type Journal struct {
 // Trajectory implements recipe.Log.
 func (l Journal) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
 	l.Episodes.Stamp(t)
+	l.Episodes.tellRefusals(l.Say, t)
 	t.Attempt = l.Dir.Attempt
 	lean := *t
 	shown := trajectory.ShownOf(t.Tools, l.Episodes.Catalog.Tools(), l.Episodes.Catalog.Hash)
