@@ -4,7 +4,13 @@
 
 package main
 
-import "testing"
+import (
+	"path/filepath"
+	"testing"
+
+	"hone/internal/assets"
+	"hone/internal/basemodel"
+)
 
 // What a toy does in pure Go, SmolLM2-135M does by the plug-in.
 func TestSoakServersByTheRealModel(t *testing.T) {
@@ -22,4 +28,14 @@ func TestSoakServersByTheRealModel(t *testing.T) {
 		workFolder(t, map[string]string{"hone.yaml": tiny})
 		filesystemServer(t, servers, a, stdout, stderr, base)
 	})
+}
+
+// folderOfModel is the folder of the installed base model.
+func folderOfModel(t *testing.T, a *app) string {
+	t.Helper()
+	path, err := basemodel.Path(a.Host, assets.Model().Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(path)
 }
