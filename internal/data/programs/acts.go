@@ -489,11 +489,12 @@ func (d *drawer) asLabel(t *Table, name string) any {
 	return name
 }
 
-// several are a change and something else in one message. What is asked behind a change is asked of another table, or
-// of // the world as it is then.
+// several are a change and something else in one message. What is asked behind a change is asked of another table, or of
+// the world as it is then.
 func (d *drawer) several() *Program {
 	first := d.draw(pick(d.r, []string{Set, Set, Insert, Remove, Count, Lookup, Best}))
-	second := d.draw(pick(d.r, []string{Set, Count, Lookup, Best, YesNo, Set, Insert}))
+	other := &drawer{r: d.r, w: d.w} // what the first made of a value is no noun for the second
+	second := other.draw(pick(d.r, []string{Set, Count, Lookup, Best, YesNo, Set, Insert}))
 	if first == nil || second == nil ||
 		first.Answer.Form != "" && second.Answer.Form != "" && first.pattern == second.pattern {
 		return nil
@@ -503,7 +504,8 @@ func (d *drawer) several() *Program {
 		return nil
 	}
 	p := *first
-	p.then, p.Steps, p.Free = second, slices.Concat(first.Steps, second.Steps), first.Free || second.Free
+	p.then, p.Free = second, first.Free || second.Free
+	p.Steps = slices.Concat(first.Steps, other.looked, second.Steps)
 	for _, t := range second.Tables {
 		if !slices.Contains(p.Tables, t) {
 			p.Tables = append(p.Tables, t)

@@ -33,7 +33,7 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 		phrase = ""
 	case c.Ref == nil && c.isClass() && d.r.IntN(2) == 0: // said as it may not be stored
 		d.look(t, i)
-	case c.Ref == nil && c.Kind == Text && d.r.IntN(6) == 0: // one of two
+	case c.Ref == nil && c.Kind == Text && !c.Several && d.r.IntN(6) == 0: // one of two
 		other := t.value(pick(d.r, t.Rows), i, -1)
 		if other == nil || equal(other, v) {
 			return Cond{}, "", false
@@ -187,9 +187,25 @@ func (d *drawer) spokenDate(date string) string {
 	case 1:
 		return month + " " + day + ", " + year
 	case 2:
-		return "the " + day + "th of " + month + " " + year
+		return "the " + day + ordinal(day) + " of " + month + " " + year
 	}
 	return date
+}
+
+// ordinal is what stands behind a day: 1st, 2nd, 3rd, 11th.
+func ordinal(day string) string {
+	if len(day) == 2 && day[0] == '1' {
+		return "th"
+	}
+	switch day[len(day)-1] {
+	case '1':
+		return "st"
+	case '2':
+		return "nd"
+	case '3':
+		return "rd"
+	}
+	return "th"
 }
 
 func article(noun string) string {

@@ -58,8 +58,9 @@ func Invent(r *rand.Rand, index int) *World {
 	flags := r.IntN(2) == 0 // yes and no are 1 and 0
 	for _, dt := range d.Tables {
 		t := &Table{Name: dt.Name, One: dt.One, Many: dt.Many, Key: 0, Label: 1}
-		if r.IntN(4) == 0 {
-			t.Name = strings.ReplaceAll(dt.One, " ", "_")
+		one := strings.ReplaceAll(dt.One, " ", "_")
+		if r.IntN(4) == 0 && Ident(one) == one { // tools that describe a table do not all quote its name
+			t.Name = one
 		}
 		key := pick(r, []string{"id", "id", "id", strings.ReplaceAll(dt.One, " ", "_") + "_id"})
 		t.Columns = []Column{{Name: key, Kind: Number}}
@@ -279,14 +280,6 @@ Gruber,Hansen,Ivanova,Keller,Larsen,Meyer,Nilsen,Okafor,Petrov,Ramos,Silva,Torre
 // Held reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas that
 // training has seen.
 func Held(index int) bool { return index%4 == 3 }
-
-// Same reports whether two worlds have the same tables.
-func (w *World) Same(o *World) bool {
-	return slices.EqualFunc(w.Tables, o.Tables, func(a, b *Table) bool {
-		return a.Name == b.Name &&
-			slices.EqualFunc(a.Columns, b.Columns, func(x, y Column) bool { return x.Name == y.Name })
-	})
-}
 
 // splitList are the entries of a list that is written over several lines.
 func splitList(text, separator string) []string {

@@ -152,7 +152,7 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 func (p *Program) lower(r *rand.Rand) {
 	name := p.slots["x"]
 	exact, loose := "= "+Literal(name), "LIKE "+Literal(strings.ToLower(name))
-	if name == strings.ToLower(name) || r.IntN(8) > 0 ||
+	if name == strings.ToLower(name) || r.IntN(8) > 0 || strings.ContainsAny(name, `%_\`) || p.alike(name) ||
 		!slices.ContainsFunc(p.Steps, func(s Step) bool { return strings.Contains(s.SQL, exact) }) {
 		return
 	}
@@ -161,6 +161,19 @@ func (p *Program) lower(r *rand.Rand) {
 		p.Steps[i].SQL = strings.ReplaceAll(p.Steps[i].SQL, exact, loose)
 	}
 	p.slots["asks"] = strings.ReplaceAll(p.slots["asks"], name, p.slots["x"])
+}
+
+// alike reports whether two rows have a name but for its capitals.
+func (p *Program) alike(name string) bool {
+	return slices.ContainsFunc(p.Tables, func(t *Table) bool {
+		n := 0
+		for _, row := range t.Rows {
+			if strings.EqualFold(t.named(row), name) {
+				n++
+			}
+		}
+		return n > 1
+	})
 }
 
 func (d *drawer) draw(kind string) *Program {

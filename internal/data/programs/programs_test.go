@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	_ "modernc.org/sqlite"
 
@@ -179,7 +180,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	for table, want := range map[string]string{"tbl_patients": "patient patients", "Categories": "category categories", "work_order": "work order work orders", "boxes": "box boxes", "staff": "staff staff", "bus": "bus buses"} {
+	for table, want := range map[string]string{"tbl_patients": "patient patients", "Categories": "category categories", "work_order": "work order work orders", "boxes": "box boxes", "staff": "staff staff", "bus": "bus buses", "s": "s ses"} {
 		if one, many := Nouns(table); one+" "+many != want {
 			t.Errorf("%s: %s %s, want %s", table, one, many, want)
 		}
@@ -195,6 +196,7 @@ func TestRecords(t *testing.T) {
 		"| id | name |\n|----|------|\n| 1 | a |":                                           `[id=1 name=a]`,
 		"just a sentence": "",
 		`{"a": 1}`:        "",
+		"name,age\nNan,3": `[name=Nan age=3]`,
 		`[]`:              "",
 	} {
 		got := ""
@@ -244,9 +246,129 @@ func TestSpokenDates(t *testing.T) {
 	for seed := range uint64(40) {
 		said[(&drawer{r: rand.New(rand.NewPCG(seed, 1))}).spokenDate("2024-07-03")] = true
 	}
-	for _, want := range []string{"3 July 2024", "July 3, 2024", "2024-07-03"} {
+	for _, want := range []string{"3 July 2024", "July 3, 2024", "2024-07-03", "the 3rd of July 2024"} {
 		if !said[want] {
 			t.Errorf("%q is not among %v", want, said)
+		}
+	}
+}
+
+// A list in order is no part of a list of everything, and a value no part of a longer word.
+func TestAnswersThatSayMoreFail(t *testing.T) {
+	top := Answer{Form: "list", Values: []string{"Ana", "Ben", "Cy"}, Order: true}.check("", "")
+	one := Answer{Form: "text", Values: []string{"art"}}.check("", "")
+	for text, want := range map[string]bool{
+		"Ana, Ben, Cy":                       true,
+		"Ana\nBen\nCy":                       true,
+		"The top three are Ana, Ben and Cy.": true,
+		"Here you are, in order:\n1. Ana\n2. Ben\n3. Cy": true,
+		"Ana (30), Ben (20), Cy (10)":                    true,
+		"Ana, Ben, Cy, Dan":                              false,
+		"Zoe, Ana, Ben, Cy":                              false,
+		"Zoe\nAna\nBen\nCy":                              false,
+		"Ana, Bo, Ben, Cy":                               false,
+		"Ana, Cy, Ben":                                   false,
+	} {
+		if top.Answer(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+	for text, want := range map[string]bool{"art": true, "She teaches art.": true, "I will start.": false} {
+		if one.Answer(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+	yes := valueOf(Column{Name: "vegan", Kind: Text}, "yes")
+	if c := yes.check("", ""); !c.Answer("yes") || !c.Answer("Yes.") || c.Answer("no") {
+		t.Errorf("%+v: %+v", yes, c)
+	}
+}
+
+// A request that begins with a name of other letters stays a text.
+func TestNamesOfOtherLetters(t *testing.T) {
+	for seed := range uint64(30) {
+		text := people(rand.New(rand.NewPCG(seed, 6)), "élise: what age?")
+		if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) || !strings.Contains(text, "lise: what age?") {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
+func TestStateOfATableThatIsAKeyAlone(t *testing.T) {
+	table := &Table{Name: "tags", Columns: []Column{{Name: "id"}}}
+	if got := table.State(false); got != "SELECT id FROM tags ORDER BY id" {
+		t.Error(got)
+	}
+}
+
+// Of values that are several texts each, one of two is looked for in none of them as a whole.
+func TestConditionsOnSeveralTexts(t *testing.T) {
+	table := TableOf("notes", Records(`[{"name": "a", "tags": ["x", "y"]}, {"name": "b", "tags": ["x"]}, {"name": "c", "tags": ["y"]}]`))
+	w := &World{Tables: []*Table{table}, Listed: true}
+	for seed := range uint64(200) {
+		if c, phrase, ok := (&drawer{r: rand.New(rand.NewPCG(seed, 7)), w: w}).condition(table, table.Label); ok && c.Op != Is {
+			t.Errorf("%s: %+v", phrase, c)
+		}
+	}
+}
+
+// The two requests of one message each have the noun of their own table.
+func TestNounsOfTwoRequests(t *testing.T) {
+	several := 0
+	for seed := range uint64(200) {
+		w := Invent(rand.New(rand.NewPCG(seed, 8)), int(seed)%NumDomains())
+		p := Draw(rand.New(rand.NewPCG(seed, 9)), w, Several)
+		if p == nil || p.then == nil || len(p.then.Tables) == 0 || p.then.slots["one"] == "" || len(p.Tables) < 2 {
+			continue
+		}
+		several++
+		of, first := p.then.Tables[0], p.Tables[0]
+		one := p.then.slots["one"]
+		if one != of.One && of != first && one == p.slots["one"] {
+			t.Errorf("%q is said of %s", one, of.Name)
+		}
+	}
+	if several < 20 {
+		t.Errorf("%d were drawn", several)
+	}
+}
+
+// Each split has words of its own.
+func TestSplitsAreSaidInTheirOwnWords(t *testing.T) {
+	w := Invent(rand.New(rand.NewPCG(1, 1)), 0)
+	for _, kind := range []string{Lookup, Count, Set, Remove} {
+		p := Draw(rand.New(rand.NewPCG(2, 2)), w, kind)
+		for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
+			for seed := range uint64(20) {
+				text, _, _ := p.say(rand.New(rand.NewPCG(seed, 3)), split)
+				if !slices.ContainsFunc(wordings()[p.pattern][split], func(of string) bool {
+					return strings.HasPrefix(text, fill(of, p.slots))
+				}) {
+					t.Errorf("%s: %q", split, text)
+				}
+			}
+		}
+	}
+}
+
+// A name that two rows have names neither, and things of one name are not counted as one.
+func TestNamesOfTwo(t *testing.T) {
+	people := TableOf("people", Records(`[{"id": 1, "name": "Ana", "age": 3}, {"id": 2, "name": "Ana", "age": 4},
+		{"id": 3, "name": "Ben", "age": 5}]`))
+	pets := TableOf("pets", Records(`[{"id": 1, "name": "Rex", "people_id": 1}, {"id": 2, "name": "Pip", "people_id": 2},
+		{"id": 3, "name": "Kit", "people_id": 3}]`))
+	tables := []*Table{people, pets}
+	Relate(tables)
+	if pets.Columns[2].Ref != people {
+		t.Fatalf("%+v", pets)
+	}
+	for seed := range uint64(100) {
+		for kind, table := range map[string]*Table{Lookup: people, Set: people, Most: people} {
+			w := &World{Tables: tables}
+			if p := Draw(rand.New(rand.NewPCG(seed, 1)), w, kind); p != nil && p.Tables[0] == table && p.slots["x"] == "Ana" ||
+				p != nil && slices.Equal(p.Answer.Values, []string{"Ana"}) {
+				t.Errorf("%s: %+v", kind, p.Steps)
+			}
 		}
 	}
 }

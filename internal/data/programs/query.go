@@ -415,6 +415,9 @@ func (t *Table) State(withKey bool) string {
 			columns = append(columns, Ident(c.Name))
 		}
 	}
+	if len(columns) == 0 { // it is a key alone
+		return t.State(true)
+	}
 	list := strings.Join(columns, ", ")
 	return fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, Ident(t.Name), list)
 }

@@ -30,7 +30,7 @@ func (d *drawer) lookup() *Program {
 func valueOf(c Column, v any) Answer {
 	form := "text"
 	switch {
-	case c.Bool:
+	case c.Bool || v == "yes" || v == "no":
 		form = "yes_no"
 	case isNumber(c):
 		form = "number"
@@ -491,6 +491,9 @@ func (d *drawer) most() *Program {
 	label := ""
 	q := Query{}
 	if from != nil && t.Columns[t.Label].Ref == nil {
+		if repeats(shown((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) { // two of one name would be counted as one
+			return nil
+		}
 		q = Query{Table: from, Column: column, Of: -1, Order: -1}
 		slots["others"] = from.Many
 	} else { // a property that is shared

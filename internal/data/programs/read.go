@@ -3,6 +3,7 @@ package programs
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,7 +118,7 @@ func numberOf(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
 	}
-	if x, err := strconv.ParseFloat(text, 64); err == nil {
+	if x, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) { // a person may be Nan
 		return x
 	}
 	return text

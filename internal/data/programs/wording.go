@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"hone/internal/episode/scenario"
 )
@@ -192,18 +194,31 @@ func (a Answer) check(ask, answer string) scenario.Check {
 		text := `(?i)^\W*` + strings.ToLower(a.Values[0]) + `\b`
 		c.Regex = &text
 	case a.Form == "list" && a.Order:
-		text := regexp.QuoteMeta(a.Values[0])
-		for _, v := range a.Values[1:] {
-			text += `[\s\S]{1,12}?` + regexp.QuoteMeta(v)
+		text := fmt.Sprintf(`\A(?:[^\n]{0,%d}:\s*)?[^\n,;]{0,%d}?`, around, around) + whole(a.Values[0])
+		for _, v := range a.Values[1:] { // one mark between two, so that nothing else is listed there
+			text += `[^\n,;]{0,12}?(?:[\n,;>]|\band\b|\bthen\b)\s*[^\n,;]{0,12}?` + whole(v)
 		}
+		text += fmt.Sprintf(`[^\n,;]{0,%d}\z`, around)
 		c.Regex = &text
 	case a.Form == "list":
 		c.Set = a.Values
 	default:
-		text := fmt.Sprintf(`^[^\n,;]{0,%d}\b?%s\b?[^\n,;]{0,%d}$`, around, regexp.QuoteMeta(a.Values[0]), around)
+		text := fmt.Sprintf(`^[^\n,;]{0,%d}%s[^\n,;]{0,%d}$`, around, whole(a.Values[0]), around)
 		c.Regex = &text
 	}
 	return c
+}
+
+// whole matches a value that is no part of a longer word.
+func whole(value string) string {
+	text := regexp.QuoteMeta(value)
+	if regexp.MustCompile(`^\w`).MatchString(value) {
+		text = `\b` + text
+	}
+	if regexp.MustCompile(`\w$`).MatchString(value) {
+		text += `\b`
+	}
+	return text
 }
 
 // around bounds what may stand about a short answer, and no comma does, so that a list of everything is none.
@@ -230,7 +245,7 @@ func loosely(c scenario.Check) scenario.Check {
 func people(r *rand.Rand, text string) string {
 	switch r.IntN(12) {
 	case 0:
-		text = strings.ToLower(text[:1]) + text[1:]
+		text = first(text, unicode.ToLower)
 	case 1:
 		text = strings.TrimRight(text, ".")
 	case 2:
@@ -243,7 +258,13 @@ func people(r *rand.Rand, text string) string {
 			[]string{"Please help: ", "One thing: ", "Quick one: ", "For my report: ", "My boss asks: "},
 		) + text
 	default:
-		text = strings.ToUpper(text[:1]) + text[1:]
+		text = first(text, unicode.ToUpper)
 	}
 	return text
+}
+
+// first changes the first letter of a text.
+func first(text string, to func(rune) rune) string {
+	r, n := utf8.DecodeRuneInString(text)
+	return string(to(r)) + text[n:]
 }

@@ -92,7 +92,7 @@ func singular(noun string) string {
 		return noun[:len(noun)-3] + "y"
 	case endsIn(noun, "sses", "xes", "ches", "shes"):
 		return noun[:len(noun)-2]
-	case endsIn(noun, "s") && !endsIn(noun, "ss", "us", "is"):
+	case len(noun) > 1 && endsIn(noun, "s") && !endsIn(noun, "ss", "us", "is"):
 		return noun[:len(noun)-1]
 	}
 	return noun
