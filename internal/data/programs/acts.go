@@ -92,7 +92,6 @@ func (d *drawer) set(corrected bool) *Program {
 		slots:   slots,
 		Steps:   []Step{update(t, i, value, []Cond{t.label(row)})},
 		Tables:  tables,
-		apply:   func() { row[i] = v },
 	}
 }
 
@@ -168,11 +167,6 @@ func (d *drawer) setAll() *Program {
 		slots:   slots,
 		Steps:   []Step{update(t, i, Literal(v), where)},
 		Tables:  (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
-		apply: func() {
-			for _, row := range rows {
-				row[i] = v
-			}
-		},
 	}
 }
 

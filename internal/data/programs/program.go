@@ -93,7 +93,6 @@ type Program struct {
 	pattern string            // of the wordings
 	slots   map[string]string // what stands in them
 	then    *Program          // behind it, in one message
-	apply   func()            // changes the world as the program does
 }
 
 // Changes reports whether the program changes anything.

@@ -54,7 +54,7 @@ func (d *drawer) askBack() *Program {
 	if p == nil {
 		return nil
 	}
-	p.pattern, p.Steps, p.Tables, p.apply = "set_nothing", nil, nil, nil
+	p.pattern, p.Steps, p.Tables = "set_nothing", nil, nil
 	p.Answer = Answer{
 		Form:   "question",
 		Values: []string{"What should the " + p.slots["attr"] + " of " + p.slots["x"] + " be?"},

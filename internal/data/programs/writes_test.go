@@ -1,0 +1,105 @@
+package programs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What a change leaves in a database is what the request says: the value of a thing, and how far a number goes.
+func TestChangesAreWhatIsSaid(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(40) {
+		for _, kind := range []string{Set, Correct, Adjust} {
+			w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
+			p := Draw(rand.New(rand.NewPCG(seed, 2)), w, kind)
+			if p == nil || p.pattern == "set_two" {
+				continue
+			}
+			table := p.Tables[0]
+			i := slices.IndexFunc(table.Columns, func(c Column) bool { return Words(c.Name) == p.slots["attr"] })
+			c := table.Columns[i]
+			if c.Kind == Date { // said in another form
+				continue
+			}
+			o := open(t, w)
+			where := ""
+			if x := p.slots["x"]; x != "" {
+				row := table.Rows[slices.IndexFunc(table.Rows, func(row []any) bool {
+					return strings.EqualFold(table.named(row), x)
+				})]
+				where = fmt.Sprintf(" WHERE %s = %s", Ident(table.Columns[table.Key].Name), Literal(row[table.Key]))
+			}
+			query := fmt.Sprintf("SELECT SUM(%s) FROM %s%s", Ident(c.Name), Ident(table.Name), where)
+			if kind != Adjust {
+				query = strings.Replace(strings.Replace(query, "SUM(", "", 1), ")", "", 1)
+			}
+			before := o.ask(query)[0]
+			for _, s := range p.Steps {
+				if s.Writes {
+					if _, err := o.db.Exec(s.SQL); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			after := o.ask(query)[0]
+			seen[p.pattern]++
+			switch {
+			case kind == Adjust:
+				was, _ := strconv.ParseFloat(before, 64)
+				is, _ := strconv.ParseFloat(after, 64)
+				if by, _ := strconv.ParseFloat(p.slots["v"], 64); p.slots["x"] != "" && max(is-was, was-is)-by > 1e-6 ||
+					is > was != strings.HasPrefix(p.pattern, "raise") {
+					t.Errorf("%s by %s: from %s to %s", p.pattern, p.slots["v"], before, after)
+				}
+			case c.Ref != nil:
+				if to := c.Ref.byKey(number(after)); to == nil || c.Ref.named(to) != p.slots["v"] {
+					t.Errorf("%s to %s: it is %s", p.pattern, p.slots["v"], after)
+				}
+			case c.Bool:
+				if yes := after == "1"; yes != (p.slots["v"] == "yes") {
+					t.Errorf("%s to %s: it is %s", p.pattern, p.slots["v"], after)
+				}
+			case after != p.slots["v"]:
+				t.Errorf("%s to %s: it is %s", p.pattern, p.slots["v"], after)
+			}
+		}
+	}
+	for _, pattern := range []string{"set", "correct", "raise", "lower", "raise_all"} {
+		if seen[pattern] == 0 {
+			t.Errorf("%s was not drawn: %v", pattern, seen)
+		}
+	}
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// A report shows what its lines say, in their order.
+func TestReportsAgreeWithADatabase(t *testing.T) {
+	reports := 0
+	for seed := range uint64(120) {
+		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
+		p := Draw(rand.New(rand.NewPCG(seed, 3)), w, Top)
+		if p == nil || p.pattern != "report" {
+			continue
+		}
+		reports++
+		cells, lines := open(t, w).ask(p.Steps[len(p.Steps)-1].SQL), ""
+		width := len(cells) / len(p.Answer.Values)
+		for row := range slices.Chunk(cells, width) {
+			lines += strings.Join(row[:width-1], " ") + ": " + row[width-1] + "\n"
+		}
+		if want := strings.Join(p.Answer.Values, "\n") + "\n"; lines != want {
+			t.Errorf("%v: %q, want %q", p.Steps, lines, want)
+		}
+	}
+	if reports < 5 {
+		t.Errorf("%d reports", reports)
+	}
+}
