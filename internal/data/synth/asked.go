@@ -88,7 +88,7 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 			continue
 		}
 		random := m.random("worlds", db.server)
-		order := random.Perm(programs.NumDomains())
+		order := businesses(random)
 		for n := 0; left > 0; n++ {
 			index := order[n%len(order)]
 			s := setting{
@@ -101,7 +101,7 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 			switch {
 			case programs.Held(index):
 				s.split = scenario.Test
-			case n%8 == 5:
+			case n%8 == 3:
 				s.split = scenario.Validation
 			}
 			s.realm = &realm{index: len(m.worlds), setup: db.setup(s.World)}
@@ -111,6 +111,27 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 		}
 	}
 	return list, nil
+}
+
+// businesses are all kinds of business in an order that is drawn, of which each second of four is held out, so that a few
+// worlds have some of each.
+func businesses(r *rand.Rand) (order []int) {
+	var held, free []int
+	for _, index := range r.Perm(programs.NumDomains()) {
+		if programs.Held(index) {
+			held = append(held, index)
+		} else {
+			free = append(free, index)
+		}
+	}
+	for n := 0; len(held)+len(free) > 0; n++ {
+		from := &free
+		if n%4 == 1 && len(held) > 0 || len(free) == 0 {
+			from = &held
+		}
+		order, *from = append(order, (*from)[0]), (*from)[1:]
+	}
+	return order
 }
 
 // shareOf is the part of all servers that are databases.
@@ -373,12 +394,13 @@ func (s *sitting) undo(ctx context.Context) bool {
 func saysAll(text string, values []string) bool {
 	plain := flat(text)
 	for _, v := range values {
-		n, err := strconv.ParseFloat(v, 64)
-		if err == nil &&
-			slices.ContainsFunc(
+		if n, err := strconv.ParseFloat(v, 64); err == nil { // 1 is not in 12
+			if !slices.ContainsFunc(
 				numbersOf(plain),
 				func(x float64) bool { return math.Abs(x-n) < 0.005+1e-9*math.Abs(n) },
 			) {
+				return false
+			}
 			continue
 		}
 		escaped := strings.ReplaceAll(flat(v), "'", `\'`) // as Python's repr may have it

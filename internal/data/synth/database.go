@@ -44,6 +44,15 @@ func describing() []string {
 	}
 }
 
+// columnsOf puts a table's name into one of them: as a text where it stands as one, else as a name.
+func columnsOf(sql, table string) string {
+	text := strings.ReplaceAll(sql, "'TABLE'", programs.Literal(table))
+	if text != sql {
+		return text
+	}
+	return strings.ReplaceAll(sql, "TABLE", programs.Ident(table))
+}
+
 // listingsSQL ask for the names of the tables: SQLite's and DuckDB's, then PostgreSQL's way.
 func listingsSQL() []string {
 	return []string{
@@ -202,7 +211,7 @@ func (db *sqlServer) discover(tables []*programs.Table) (calls []Call) {
 		case db.describe != nil:
 			calls = append(calls, db.describe.call(t.Name))
 		case db.describeSQL != "":
-			calls = append(calls, db.read.call(strings.ReplaceAll(db.describeSQL, "TABLE", t.Name)))
+			calls = append(calls, db.read.call(columnsOf(db.describeSQL, t.Name)))
 		}
 	}
 	return calls
@@ -263,7 +272,7 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 	w := &programs.World{Name: "live", NoKeys: db.noKeys}
 	for _, r := range programs.Records(text) {
 		name := programs.Show(r.Values[0])
-		if name == "" || strings.HasPrefix(name, "sqlite_") || len(w.Tables) == mostLive {
+		if name == "" || name == probeTable || strings.HasPrefix(name, "sqlite_") || len(w.Tables) == mostLive {
 			continue
 		}
 		rows, ok := m.tryOn(ctx, session, db.read.call("SELECT * FROM "+programs.Ident(name)+" LIMIT 501"))

@@ -27,6 +27,7 @@ type act struct {
 	tool   *subject
 	does   string
 	table  string
+	names  []string // of the table's columns
 	key    int      // column of the thing that the argument at keyAt has
 	keyAt  string   // "" for what is added
 	column int      // that changes
@@ -146,7 +147,7 @@ func (m *maker) learnAct(before, after *shelf, c Call) (a act, ok bool) {
 		if len(added)+len(removed)+len(changed) != 1 {
 			continue
 		}
-		a.table = t.Name
+		a.table, a.names = t.Name, columnNames(t)
 		_, _, _, a.edge = t.Edge()
 		switch {
 		case len(added) == 1:
@@ -201,6 +202,19 @@ func (m *maker) learnAct(before, after *shelf, c Call) (a act, ok bool) {
 		}
 	}
 	return a, false
+}
+
+func columnNames(t *programs.Table) (list []string) {
+	for _, c := range t.Columns {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
+// fits reports whether a shelf has the table that the tool changes, with the columns and the names that it was learnt of.
+func (a act) fits(s *shelf) bool {
+	t := s.tableNamed(a.table)
+	return t != nil && a.tool.Server == s.server && slices.Equal(a.names, columnNames(t)) && (a.edge || t.Label >= 0)
 }
 
 func pointers(leaves []leaf) (list []string) {

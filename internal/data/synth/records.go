@@ -276,7 +276,7 @@ func showsRow(text string, t *programs.Table, row []any) bool {
 func (m *maker) recordProgram(r *rand.Rand, s *shelf, acts []act) (*programs.Program, []Call) {
 	var able []act
 	for _, a := range acts {
-		if s.tableNamed(a.table) != nil && a.tool.Server == s.server {
+		if a.fits(s) {
 			able = append(able, a)
 		}
 	}
