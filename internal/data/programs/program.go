@@ -100,6 +100,16 @@ func (p *Program) Changes() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Writes })
 }
 
+// Writes is how many of its steps change something.
+func (p *Program) Writes() (n int) {
+	for _, s := range p.Steps {
+		if s.Writes {
+			n++
+		}
+	}
+	return n
+}
+
 // Key names a program among those of its world.
 func (p *Program) Key() string {
 	var b strings.Builder
@@ -137,7 +147,9 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 			if w.Listed {
 				return p
 			}
-			p.lower(r)
+			if !w.Cased {
+				p.lower(r)
+			}
 			if len(d.looked) > 0 && len(p.Steps) > 0 {
 				p.Steps = append(d.looked, p.Steps...)
 			}

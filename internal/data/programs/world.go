@@ -56,6 +56,8 @@ type World struct {
 	Tables []*Table
 	// NoKeys says that the store gives a new row no key of its own, so that whoever adds one takes the next.
 	NoKeys bool
+	// Cased says that LIKE tells small letters from capitals, so that nobody's name is typed in small ones.
+	Cased bool
 	// Listed says that the tables are read as a whole, and not asked with conditions.
 	Listed bool
 }

@@ -3,6 +3,7 @@ package programs
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,5 +102,71 @@ func TestReportsAgreeWithADatabase(t *testing.T) {
 	}
 	if reports < 5 {
 		t.Errorf("%d reports", reports)
+	}
+}
+
+// Of two requests with a change none is about the table that the other changes.
+func TestTwoRequestsDoNotMeet(t *testing.T) {
+	changed := regexp.MustCompile(`^(?:UPDATE|INSERT INTO|DELETE FROM) (\S+)`)
+	several := 0
+	for seed := range uint64(150) {
+		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
+		p := Draw(rand.New(rand.NewPCG(seed, 2)), w, Several)
+		if p == nil || !p.Changes() {
+			continue
+		}
+		several++
+		for i, s := range p.Steps {
+			m := changed.FindStringSubmatch(s.SQL)
+			for k, o := range p.Steps {
+				if m != nil && k != i && !strings.HasPrefix(o.SQL, "SELECT DISTINCT") &&
+					regexp.MustCompile(`(?:FROM|JOIN|UPDATE|INTO) `+regexp.QuoteMeta(m[1])+`(?:\W|$)`).MatchString(o.SQL) {
+					t.Errorf("%s, and %s", s.SQL, o.SQL)
+				}
+			}
+		}
+	}
+	if several < 30 {
+		t.Errorf("%d were drawn", several)
+	}
+}
+
+// Nothing is the highest that is as high as another.
+func TestNothingIsBestOfEquals(t *testing.T) {
+	table := TableOf("boats", Records(`[{"id": 1, "name": "Skua", "metres": 9}, {"id": 2, "name": "Tern", "metres": 9},
+		{"id": 3, "name": "Gull", "metres": 4}]`))
+	lowest := 0
+	for seed := range uint64(60) {
+		p := Draw(rand.New(rand.NewPCG(seed, 1)), &World{Tables: []*Table{table}}, Best)
+		if p != nil && p.slots["end"] == "highest" {
+			t.Errorf("%+v", p)
+		}
+		if p != nil {
+			lowest++
+		}
+	}
+	if lowest == 0 {
+		t.Error("none is the lowest")
+	}
+}
+
+// A value is changed where it is below the bound, and else not.
+func TestChangesUnderACondition(t *testing.T) {
+	drawn := map[bool]int{}
+	for seed := range uint64(150) {
+		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
+		p := Draw(rand.New(rand.NewPCG(seed, 2)), w, ActIf)
+		if p == nil || p.pattern != "set_if" {
+			continue
+		}
+		is, _ := strconv.ParseFloat(p.Result[0], 64)
+		bound, _ := strconv.ParseFloat(p.slots["bound"], 64)
+		drawn[p.Changes()]++
+		if p.Changes() != (is < bound) {
+			t.Errorf("%v below %v: changes %v", is, bound, p.Changes())
+		}
+	}
+	if drawn[true] == 0 || drawn[false] == 0 {
+		t.Errorf("%v", drawn)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hone/internal/data/programs"
+	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
 )
 
@@ -104,5 +105,78 @@ func TestActsFitTheTableThatTheyWereLearntOf(t *testing.T) {
 		if got := a.fits(shelfOf(text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+	}
+}
+
+// A server that takes changes and makes none has no task of one, and one that refuses them is asked questions alone.
+func TestProgramsForServersThatDoNotChange(t *testing.T) {
+	for name, answer := range map[string]func(text string) (string, error){
+		"idle":      func(text string) (string, error) { return "[]", nil },
+		"read-only": func(text string) (string, error) { return "", fmt.Errorf("cannot run %.6s: read-only", text) },
+	} {
+		s, tools := database(t)
+		inner := s.tools["query"]
+		s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+			if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
+				for _, text := range []string{"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, port TEXT)",
+					"INSERT INTO boats VALUES (1, 'Skua', 9, 'Oslo'), (2, 'Tern', 12, 'Lima'), (3, 'Gull', 7, 'Oslo'), (4, 'Ibis', 15, 'Bari')"} {
+					if _, err := inner(st, map[string]any{"query": text}); err != nil {
+						return "", err
+					}
+				}
+			}
+			text := fmt.Sprint(args["query"])
+			if strings.HasPrefix(text, "UPDATE") || name == "read-only" && !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "PRAGMA") {
+				return answer(text)
+			}
+			return objects(inner, st, text)
+		}
+		o := optionsOf(s)
+		o.N = 30
+		made := run(t, s, tools, o)
+		if len(made.Scenarios) < 5 {
+			t.Errorf("%s: %d scenarios\n%v", name, len(made.Scenarios), made.Report.Rows())
+		}
+		for _, x := range made.Scenarios {
+			for _, g := range x.Gold {
+				text := textOf(find(g.Arguments, "query"))
+				if text == "" || strings.HasPrefix(text, "UPDATE") || name == "read-only" && strings.HasPrefix(text, "INSERT") {
+					t.Errorf("%s: %s: %s", name, x.Task, g.Arguments)
+				}
+			}
+		}
+	}
+}
+
+// Where LIKE tells small letters from capitals, a name is said as it is stored.
+func TestNamesAsTheyAreStored(t *testing.T) {
+	s, tools := database(t)
+	inner := s.tools["query"]
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+		if strings.Contains(fmt.Sprint(args["query"]), "'Ana' LIKE 'ana'") {
+			return "[(4713,)]", nil
+		}
+		return inner(st, args)
+	}
+	o := optionsOf(s)
+	o.N = 40
+	for _, x := range run(t, s, tools, o).Scenarios {
+		for _, g := range x.Gold {
+			if text := textOf(find(g.Arguments, "query")); strings.Contains(text, " LIKE '") && !strings.Contains(text, "%'") {
+				t.Errorf("%s: %s", x.Task, text)
+			}
+		}
+	}
+}
+
+// Of two tasks that read alike one is kept.
+func TestTasksThatReadAlike(t *testing.T) {
+	m := newMaker(nil, nil, nil, Options{})
+	var list []draftOf
+	for _, text := range []string{"How many boats in Oslo are there?", "how many boats in Oslo are there", "Delete the boat Skua."} {
+		list = append(list, draftOf{Scenario: scenario.Scenario{Task: text}})
+	}
+	if kept := m.apart(list); len(kept) != 2 {
+		t.Errorf("%d are kept", len(kept))
 	}
 }

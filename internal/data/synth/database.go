@@ -21,6 +21,7 @@ type sqlServer struct {
 	describe         *sqlTool // shows the columns of a table that is its argument; nil: SQL does
 	describeSQL      string   // with TABLE for the table
 	noKeys, readOnly bool
+	cased            bool // LIKE tells small letters from capitals
 }
 
 // sqlTool is a tool and its argument.
@@ -142,6 +143,8 @@ func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*
 			}
 		}
 	}
+	text, ok := m.tryOn(ctx, session, db.read.call("SELECT CASE WHEN 'Ana' LIKE 'ana' THEN 4712 ELSE 4713 END AS n"))
+	db.cased = !ok || !strings.Contains(text, "4712")
 	db.readOnly = db.write.tool == ""
 	if !db.readOnly {
 		_, _ = m.tryOn(ctx, session, db.write.call("INSERT INTO "+probeTable+" ("+probeColumn+") VALUES ('keyless')"))
@@ -269,7 +272,7 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 	if !ok {
 		return nil, ctx.Err()
 	}
-	w := &programs.World{Name: "live", NoKeys: db.noKeys}
+	w := &programs.World{Name: "live", NoKeys: db.noKeys, Cased: db.cased}
 	for _, r := range programs.Records(text) {
 		name := programs.Show(r.Values[0])
 		if name == "" || name == probeTable || strings.HasPrefix(name, "sqlite_") || len(w.Tables) == mostLive {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -431,7 +432,7 @@ func TestProgramsOverLists(t *testing.T) {
 	o := optionsOf(shop)
 	o.Asked = 0
 	made := run(t, shop, shopTools(), o)
-	asked, kinds := 0, map[string]bool{}
+	asked, kinds, splits := 0, map[string]bool{}, map[string]string{} // splits by the setup
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]
 		if !strings.HasPrefix(x.Provenance.Wording, "asked ") {
@@ -439,12 +440,21 @@ func TestProgramsOverLists(t *testing.T) {
 		}
 		asked++
 		kinds[x.Provenance.Kind] = true
+		if setup, _ := json.Marshal(x.Setup); len(x.Setup) > 0 {
+			if was := splits[string(setup)]; was != "" && was != x.Split {
+				t.Errorf("tasks of one state are for %s and %s", was, x.Split)
+			}
+			splits[string(setup)] = x.Split
+		}
 		if slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.CallCheck }) {
 			t.Errorf("%s wants a call, where any way will do", x.Task)
 		}
 		if found, err := (vet.Trial{Tools: shop}).Row(t.Context(), x); err != nil || len(found) > 0 {
 			t.Errorf("%s (%s): %v %v", x.Task, x.Provenance.Kind, found, err)
 		}
+	}
+	if held := slices.Collect(maps.Values(splits)); !slices.Contains(held, scenario.Test) || !slices.Contains(held, scenario.Train) {
+		t.Errorf("the states are for %v", held)
 	}
 	if asked < 30 || len(kinds) < 6 {
 		t.Errorf("%d of %d are programs, of %v\n%v", asked, len(made.Scenarios), kinds, made.Report.Rows())
