@@ -3,12 +3,16 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/digest"
+	"hone/internal/grade"
 )
 
 // Truncate cuts text to at most max bytes: its beginning and its end, with a marker between that says how much is
@@ -40,26 +44,93 @@ func runeStart(text string, n int) int {
 	return n
 }
 
-// Render is what the model is shown of a result, at most max bytes (Truncate): its text, and a short placeholder for
-// every part that is not text. The structured content stands in where there is no text, since some servers answer only
-// there; where there is, it says the same again (MCP, server/tools, structured content).
+// Render is what the model is shown of a result, at most max bytes (Truncate): its text, a short placeholder for every
+// part that is not text, and its structured content. The protocol wants the text to say that again (MCP, server/tools,
+// structured content), but of many servers it is a summary, so only a text that does say it stands alone.
 func Render(content []mcp.Content, structured json.RawMessage, max int) string {
 	var parts []string
-	hasText := false
 	for _, c := range content {
-		text := partText(c)
-		if _, ok := c.(*mcp.TextContent); ok && text != "" {
-			hasText = true
-		}
-		parts = append(parts, text)
+		parts = append(parts, partText(c))
 	}
-	if !hasText && len(structured) > 0 {
+	blank := strings.TrimSpace(strings.Join(parts, "")) == ""
+	switch {
+	case len(structured) == 0:
+	case blank:
+		parts = []string{string(structured)}
+	case !says(content, parts, structured):
 		parts = append(parts, string(structured))
-		if len(content) == 1 && parts[0] == "" {
-			parts = parts[1:]
-		}
 	}
 	return Truncate(strings.ToValidUTF8(strings.Join(parts, "\n"), "\ufffd"), max)
+}
+
+// says reports whether a result's parts, whose texts are given, hold its structured content: the same JSON, however it is
+// spelt, in one of them or in all. Of an object with one member the member will do, for so SDKs wrap what is no object.
+func says(content []mcp.Content, texts []string, structured json.RawMessage) bool {
+	value, err := grade.Decode(string(structured))
+	if err != nil {
+		return false
+	}
+	wanted := []any{value}
+	if object, ok := value.(map[string]any); ok && len(object) < 2 {
+		if len(object) == 0 {
+			return true
+		}
+		for _, member := range object {
+			wanted = append(wanted, member)
+		}
+	}
+	found := []any{}
+	for _, text := range append([]string{strings.Join(texts, "\n")}, texts...) {
+		found = append(found, strings.TrimSpace(text))
+		if v, ok := valueIn(text); ok {
+			found = append(found, v)
+		}
+	}
+	found = append(found, listOf(texts))
+	if data, err := json.Marshal(content); err == nil {
+		if v, err := grade.Decode(string(data)); err == nil { // some put the list of parts there
+			found = append(found, v)
+		}
+	}
+	for _, want := range wanted {
+		if text, ok := want.(string); ok {
+			want = strings.TrimSpace(text)
+		}
+		if slices.ContainsFunc(found, func(v any) bool { return reflect.DeepEqual(v, want) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// listOf is a list of which each text is an element: its JSON, or the text itself.
+func listOf(texts []string) any {
+	list := []any{}
+	for _, text := range texts {
+		v, err := grade.Decode(text)
+		if err != nil {
+			v = text
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// valueIn is the JSON value that a text is, or the first object or list in it, as behind a heading or in a fence.
+func valueIn(text string) (any, bool) {
+	if v, err := grade.Decode(text); err == nil {
+		return v, true
+	}
+	at := strings.IndexAny(text, "{[")
+	if at < 0 {
+		return nil, false
+	}
+	raw, err := jsontext.NewDecoder(strings.NewReader(text[at:])).ReadValue()
+	if err != nil {
+		return nil, false
+	}
+	v, err := grade.Decode(string(raw))
+	return v, err == nil
 }
 
 func partText(content mcp.Content) string {
