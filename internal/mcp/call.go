@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -60,18 +62,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	answer, err := s.ask(limited, tool, params)
 	known := x.outcome()
 	if err == nil {
-		if s.hide != nil {
-			if hidden := s.hide(known.result); !bytes.Equal(hidden, known.result) {
-				known.result = hidden
-				if answer, err = tool.read(hidden); err != nil {
-					return o.failed(trajectory.CallToolError, "the answer holds a secret of the server's, without which it cannot be read"), false
-				}
-			}
-		}
-		if len(known.result) > 0 && known.result[0] != '{' { // null decodes into a result of nothing
-			return o.failed(trajectory.CallToolError, "the answer is no result of a call: "+excerpt(string(known.result))), false
-		}
-		return s.refused(answer, s.result(answer, known.result, tool, o), o), false
+		return s.answered(answer, known.result, tool, o), false
 	}
 	if known.sent && !known.answered {
 		s.unfinished.Store(true)
@@ -85,6 +76,8 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, fmt.Sprintf("no answer within %s", timeout)), false
 	case known.unusable != "":
 		return o.failed(trajectory.CallToolError, s.redact.Replace(known.unusable)), false
+	case known.answered && known.result != nil && !asksPerson(known.result):
+		return s.answered(nil, known.result, tool, o), false
 	case known.answered:
 		return o.failed(trajectory.CallToolError, s.redact.Replace(answerError(err, known.result))), false
 	}
@@ -114,19 +107,63 @@ type said struct {
 func (s said) Error() string { return s.text }
 func (s said) Unwrap() error { return s.error }
 
-// answerError is the text of an answer that was an error, or no result of a call.
+// answerError is the text of an answer that was an error, or that asks a person.
 func answerError(err error, result json.RawMessage) string {
 	var answer *jsonrpc.Error
 	if result == nil && errors.As(err, &answer) {
 		return answer.Message
 	}
+	return "the tool asks a person for input, and nobody is there to give it: " + err.Error()
+}
+
+// asksPerson reports whether a result is no result yet, but a question.
+func asksPerson(result json.RawMessage) bool {
 	var kind struct {
 		ResultType string `json:"resultType"`
 	}
-	if json.Unmarshal(result, &kind) == nil && kind.ResultType == "input_required" {
-		return "the tool asks a person for input, and nobody is there to give it: " + err.Error()
+	return json.Unmarshal(result, &kind) == nil && kind.ResultType == "input_required"
+}
+
+// answered is the record of a result. answer is nil where the SDK could not read it; an answer of which nothing can be read
+// is none, and the environment's failure.
+func (s *session) answered(answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
+	if s.hide != nil {
+		if hidden := s.hide(raw); !bytes.Equal(hidden, raw) {
+			var err error
+			raw = hidden
+			if answer, err = tool.read(raw); err != nil {
+				answer = nil
+			}
+		}
 	}
-	return fmt.Sprintf("the answer cannot be read: %v; received %s", err, excerpt(string(result)))
+	if answer != nil && !tool.isOdd(answer, raw) {
+		return s.refused(answer, s.result(answer, raw, tool, o), o)
+	}
+	odd := tool.readOdd(raw)
+	if odd == nil {
+		return o.lost(trajectory.CallTransportError, trajectory.EnvironmentError, "the answer cannot be read: it is "+s.redact.Replace(excerpt(string(raw))))
+	}
+	r := s.record(&odd.CallToolResult, raw, odd.bare, tool, o)
+	if len(odd.odd) > 0 {
+		r.Warning = joinTexts("the result does not follow the protocol: "+strings.Join(odd.odd, "; "), r.Warning)
+	} else if answer == nil {
+		r.Warning = joinTexts("the result does not follow the protocol", r.Warning)
+	}
+	return s.refused(&odd.CallToolResult, r, o)
+}
+
+// isOdd reports whether a result that the SDK could read may hold more than it has read.
+func (b *boundTool) isOdd(answer *mcp.CallToolResult, raw json.RawMessage) bool {
+	switch {
+	case len(raw) == 0: // the SDK keeps lists for a while
+		return false
+	case raw[0] != '{': // null decodes into a result of nothing
+		return true
+	case b.resources != "":
+		return false
+	}
+	odd := func(c mcp.Content) bool { return !isProper(c) }
+	return len(answer.Content) == 0 && answer.StructuredContent == nil || slices.ContainsFunc(answer.Content, odd)
 }
 
 // refused is a result that counts as an error where the configuration says that it is one. It looks at all of the text.
@@ -142,22 +179,32 @@ func (s *session) refused(answer *mcp.CallToolResult, r trajectory.ToolResult, o
 	return r
 }
 
-// result is the record of an answer.
+// result is the record of an answer that follows the protocol.
 func (s *session) result(answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
-	r := trajectory.ToolResult{Status: trajectory.CallOK}
-	if answer.IsError {
-		r.Status = trajectory.CallToolError
-	}
-	if plain, ok := onlyText(answer); ok { // most results: nothing to be read a second time
-		if r.Text = Render(answer.Content, nil, o.MaxResult); r.Text == plain && tool.output == nil {
+	if plain, ok := onlyText(answer); ok && tool.output == nil { // most results: nothing to be read a second time
+		r := trajectory.ToolResult{Status: statusOf(answer), Text: Render(answer.Content, nil, o.MaxResult)}
+		if r.Text == plain {
 			return r
 		}
 	}
+	return s.record(answer, raw, nil, tool, o)
+}
+
+func statusOf(answer *mcp.CallToolResult) trajectory.CallStatus {
+	if answer.IsError {
+		return trajectory.CallToolError
+	}
+	return trajectory.CallOK
+}
+
+// record is the record of an answer; bare is what a result is made of that has no content.
+func (s *session) record(answer *mcp.CallToolResult, raw, bare json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
+	r := trajectory.ToolResult{Status: statusOf(answer), StructuredContent: bare}
 	var own struct { // the server's bytes: key order and number text survive
 		Content           json.RawMessage `json:"content"`
 		StructuredContent json.RawMessage `json:"structuredContent"`
 	}
-	if json.Unmarshal(raw, &own) == nil {
+	if json.Unmarshal(raw, &own) == nil && bare == nil {
 		r.StructuredContent = compact(own.StructuredContent)
 	}
 	r.Text = Render(answer.Content, r.StructuredContent, o.MaxResult)
@@ -196,8 +243,8 @@ func checkOutput(output *schema.Schema, structured json.RawMessage) string {
 }
 
 func joinTexts(a, b string) string {
-	if a == "" {
-		return b
+	if a == "" || b == "" {
+		return a + b
 	}
 	return a + "; " + b
 }

@@ -138,11 +138,11 @@ func partText(content mcp.Content) string {
 	case *mcp.TextContent:
 		return c.Text
 	case *mcp.ImageContent:
-		return fmt.Sprintf("[image %s, %d bytes]", c.MIMEType, len(c.Data))
+		return fmt.Sprintf("[%s, %d bytes]", strings.TrimSpace("image "+c.MIMEType), len(c.Data))
 	case *mcp.AudioContent:
-		return fmt.Sprintf("[audio %s, %d bytes]", c.MIMEType, len(c.Data))
+		return fmt.Sprintf("[%s, %d bytes]", strings.TrimSpace("audio "+c.MIMEType), len(c.Data))
 	case *mcp.ResourceLink:
-		return strings.TrimSpace(fmt.Sprintf("[resource %s %s", c.URI, c.MIMEType)) + "]"
+		return linkText(c)
 	case *mcp.EmbeddedResource:
 		if c.Resource == nil {
 			return "[resource]"
@@ -152,15 +152,37 @@ func partText(content mcp.Content) string {
 		}
 		return fmt.Sprintf("[resource %s %s, %d bytes]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
 	}
-	return fmt.Sprintf("[%T]", content)
+	return "[a part of another type]"
+}
+
+// linkText is a link with all that helps to tell whether to follow it.
+func linkText(c *mcp.ResourceLink) string {
+	var about []string
+	for _, one := range []string{c.Name, c.Title, c.Description} {
+		if one = strings.Join(strings.Fields(one), " "); one != "" && !slices.Contains(about, one) {
+			about = append(about, one)
+		}
+	}
+	if c.Size != nil {
+		about = append(about, fmt.Sprintf("%d bytes", *c.Size))
+	}
+	text := strings.TrimSpace("[resource " + strings.TrimSpace(c.URI+" "+c.MIMEType))
+	if len(about) > 0 {
+		text += ": " + strings.Join(about, ", ")
+	}
+	return text + "]"
 }
 
 // recorded is what the record keeps of a result's parts: nothing where text says it all, else the server's own bytes.
 // Where those are more than max, long members of each part are cut: a hash stands for binary data.
 func recorded(content json.RawMessage, text string, max int) json.RawMessage {
 	var parts []map[string]json.RawMessage
-	if json.Unmarshal(content, &parts) != nil {
-		return nil
+	if json.Unmarshal(content, &parts) != nil { // parts that are no objects
+		var plain string
+		if json.Unmarshal(content, &plain) == nil && plain == text || len(content) > max {
+			return nil
+		}
+		return compact(content)
 	}
 	var texts []string
 	plain := true

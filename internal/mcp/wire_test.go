@@ -179,6 +179,7 @@ func TestRender(t *testing.T) {
 		{"structured and an empty text", []mcp.Content{text("")}, `{"x":1}`, `{"x":1}`},
 		{"structured and a picture", []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}}, `{"x":1}`, "[image image/png, 1 bytes]\n{\"x\":1}"},
 		{"a link", []mcp.Content{&mcp.ResourceLink{URI: "u", MIMEType: "m"}}, "", "[resource u m]"},
+		{"a link with all", []mcp.Content{&mcp.ResourceLink{URI: "u", MIMEType: "m", Name: "n", Title: "n", Description: "the report\nof May", Size: new(int64)}}, "", "[resource u m: n, the report of May, 0 bytes]"},
 		{"an embedded text", []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u", Text: "t"}}}, "", "t"},
 		{"nothing", nil, "", ""},
 	}
