@@ -93,7 +93,7 @@ func (e *eventFilter) emit(fields map[string][]byte, data []byte, cut bool) {
 		data = errorMessage(r.ID, r.Error.Error())
 	case len(data) == 0 || name != "" && name != "message":
 	default:
-		for _, part := range batchOf(data) {
+		for _, part := range messagesIn(data) {
 			_, own := e.wire.decode(part, true)
 			e.write(fields, own)
 			data = nil

@@ -184,6 +184,9 @@ func rawServer(mode string) {
 		if mode == "batch" && m.Method == "tools/call" {
 			format = `[` + format + `,{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}]`
 		}
+		if mode == "two-on-a-line" && m.Method == "tools/call" {
+			format = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + format
+		}
 		fmt.Printf(format+"\n", m.ID, rawAnswer(mode, m.Method, m.Params.Cursor))
 	}
 }

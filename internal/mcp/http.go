@@ -214,7 +214,7 @@ func (b *jsonBody) message() []byte {
 		b.exchange.set(func(x *exchange) { x.answered, x.unusable = true, why; x.fail(why) })
 		return errorMessage(b.id, why)
 	}
-	parts := batchOf(data)
+	parts := messagesIn(data)
 	if len(parts) == 0 {
 		parts = []json.RawMessage{data}
 	}

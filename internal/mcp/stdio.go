@@ -12,13 +12,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stdioConn is the SDK's view of a process: a line of JSON per message. Unlike the SDK's own transport it survives
+// stdioConn is the SDK's view of a process: a line of JSON per message, or of several. Unlike the SDK's own transport it survives
 // servers that print to stdout: what is no JSON-RPC message is skipped and counted.
 type stdioConn struct {
 	p     *process
 	wire  *wire
 	lines *bufio.Reader
 	batch []json.RawMessage // what is left of a line of several messages
+	cut   bool              // the last of them is cut off
 	write chan struct{}     // holds one while a message is being written
 }
 
@@ -65,7 +66,7 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		if len(c.batch) > 0 {
 			part := c.batch[0]
 			c.batch = c.batch[1:]
-			if m, _ := c.wire.decode(part, true); m != nil {
+			if m, _ := c.wire.decode(part, !c.cut || len(c.batch) > 0); m != nil {
 				return m, nil
 			}
 			continue
@@ -74,7 +75,7 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		var m jsonrpc.Message
 		if tail != nil {
 			m = c.wire.tooLarge(line, tail)
-		} else if c.batch = batchOf(line); len(c.batch) == 0 {
+		} else if c.batch, c.cut = messagesIn(line), err != nil; len(c.batch) == 0 {
 			m, _ = c.wire.decode(line, err == nil)
 		}
 		if m != nil {

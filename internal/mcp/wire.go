@@ -130,11 +130,10 @@ func (w *wire) forget(x *exchange) {
 	}
 }
 
-// decode reads one message, and returns it with its own bytes; nil means that it was none and has been counted. A
-// message behind other text on its line counts as both: servers print prompts without a newline. whole is false where the
-// transport broke off inside data.
+// decode reads one message, and returns it with its own bytes; nil means that it was none and has been counted. whole is
+// false where the transport broke off inside data.
 func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
-	data = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff")))
+	data = trimmed(data)
 	if len(data) == 0 {
 		return nil, nil
 	}
@@ -149,13 +148,6 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 			return m, data
 		}
 	}
-	if at := bytes.LastIndex(data, []byte(`{"jsonrpc"`)); at > 0 {
-		if m, err := jsonrpc.DecodeMessage(data[at:]); err == nil {
-			w.strayText(data)
-			w.received(m)
-			return m, data[at:]
-		}
-	}
 	if whole && bytes.Contains(data, []byte(`"jsonrpc"`)) {
 		if m := w.unusable(data, nil, "the answer cannot be decoded: "+w.excerpt(data)); m != nil {
 			return m, errorMessage(m.ID, m.Error.Error())
@@ -165,14 +157,69 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	return nil, nil
 }
 
-// batchOf splits an array of messages, which clients must accept (MCP 2025-03-26, basic, batching); nil where data is none.
-func batchOf(data []byte) []json.RawMessage {
-	data = bytes.TrimSpace(data)
-	var batch []json.RawMessage
-	if len(data) == 0 || data[0] != '[' || !bytes.Contains(data, []byte(`"jsonrpc"`)) || json.Unmarshal(data, &batch) != nil {
+// messagesIn splits what is more than one message: an array of them, which clients must accept (MCP 2025-03-26, basic,
+// batching), one behind the other on a line, and text around them, for servers print prompts without a newline. It is nil
+// where there is nothing to split.
+func messagesIn(data []byte) []json.RawMessage {
+	data = trimmed(data)
+	n := bytes.Count(data, []byte(`"jsonrpc"`)) // in a string it would be escaped
+	if n == 0 {
 		return nil
 	}
-	return batch
+	apart := bytes.Contains(data, []byte("}{")) || bytes.Contains(data, []byte("} {"))
+	if n == 1 && !apart && data[0] == '{' && data[len(data)-1] == '}' { // most are: nothing to be read a second time
+		return nil
+	}
+	var parts []json.RawMessage
+	if data[0] == '[' && json.Unmarshal(data, &parts) == nil {
+		return parts
+	}
+	parts = nil
+	add := func(part []byte) {
+		if part = bytes.Trim(part, " \t\r\n,\x00\x1e"); len(part) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	const most = 16 // beginnings that come to nothing: each is read to its end
+	for failed := 0; len(data) > 0; {
+		begin := bytes.IndexByte(data, '{')
+		if begin < 0 || failed == most {
+			add(data)
+			break
+		}
+		if end := valueEnd(data[begin:]); end > 0 {
+			add(data[:begin])
+			add(data[begin : begin+end])
+			data = data[begin+end:]
+			continue
+		}
+		failed++
+		next := bytes.Index(data[begin+1:], []byte(`{"jsonrpc"`)) // behind a message cut off
+		if next < 0 {
+			add(data)
+			break
+		}
+		add(data[:begin+1+next])
+		data = data[begin+1+next:]
+	}
+	if len(parts) < 2 {
+		return nil
+	}
+	return parts
+}
+
+// valueEnd is where the JSON value ends that data begins with, 0 where it does not end.
+func valueEnd(data []byte) int {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if d.SkipValue() != nil {
+		return 0
+	}
+	return int(d.InputOffset())
+}
+
+// trimmed is data without white space around it and without a byte order mark.
+func trimmed(data []byte) []byte {
+	return bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff")))
 }
 
 func (w *wire) received(m jsonrpc.Message) {

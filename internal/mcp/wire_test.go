@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,13 +57,89 @@ func TestDecode(t *testing.T) {
 	}
 	for _, test := range tests {
 		w, x := waiting(t, 1<<20)
-		m, _ := w.decode([]byte(test.line), true)
+		m := decodeLine(w, test.line)
 		n, _ := w.strays()
 		if known := x.outcome(); (m != nil) != test.message || n != test.stray || known.answered != test.answered {
 			t.Errorf("%s: message %v, %d stray, answered %v", test.name, m != nil, n, known.answered)
 		} else if known.result != nil && string(known.result) != `{"a": 1.50}` {
 			t.Errorf("%s: the server's bytes became %s", test.name, known.result)
 		}
+	}
+}
+
+// decodeLine decodes what is on a line, and returns its last message.
+func decodeLine(w *wire, line string) (last jsonrpc.Message) {
+	parts := messagesIn([]byte(line))
+	if parts == nil {
+		parts = []json.RawMessage{json.RawMessage(line)}
+	}
+	for _, part := range parts {
+		if m, _ := w.decode(part, true); m != nil {
+			last = m
+		}
+	}
+	return last
+}
+
+// What stands on one line is told apart, wherever a message begins and ends.
+func TestMessagesIn(t *testing.T) {
+	const note, answer = `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"}{ \"jsonrpc\""}}`, `{"id": 7, "result": {"a": [{}]}, "jsonrpc": "2.0"}`
+	for _, test := range []struct {
+		name, line string
+		want       []string // nil: not split
+	}{
+		{"one", note, nil},
+		{"one, with white space", " " + answer + "\r\n", nil},
+		{"no message", `{"level":30}{"level":40}`, nil},
+		{"nothing", "  ", nil},
+		{"one that holds another", `{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"jsonrpc":"2.0"}}}`, nil},
+		{"a batch", "[" + note + "," + answer + "]", []string{note, answer}},
+		{"a batch of one", "[" + answer + "]", []string{answer}},
+		{"two", note + answer, []string{note, answer}},
+		{"three, apart", answer + " " + note + "\t" + answer, []string{answer, note, answer}},
+		{"two, with a carriage return", note + "\r" + answer, []string{note, answer}},
+		{"two, with a comma", note + "," + answer, []string{note, answer}},
+		{"two, with record separators", "\x1e" + note + "\x1e" + answer, []string{note, answer}},
+		{"two behind a byte order mark", "\ufeff" + note + answer, []string{note, answer}},
+		{"text before", "ready> " + answer, []string{"ready>", answer}},
+		{"text behind", answer + " done", []string{answer, "done"}},
+		{"text between", note + "INFO sent" + answer, []string{note, "INFO sent", answer}},
+		{"text in brackets before", "[INFO] " + answer, []string{"[INFO]", answer}},
+		{"a log line before", `{"level":30}` + note, []string{`{"level":30}`, note}},
+		{"a log line behind", note + ` {"level":30}`, []string{note, `{"level":30}`}},
+		{"two behind one cut off", `{"jsonrpc":"2.0","id":3,"resu` + note + answer, []string{`{"jsonrpc":"2.0","id":3,"resu`, note, answer}},
+		{"the last cut off", note + answer[:19], []string{note, answer[:19]}},
+		{"alone and cut off", note[:40], nil},
+	} {
+		var got []string
+		for _, part := range messagesIn([]byte(test.line)) {
+			got = append(got, string(part))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+	if many := messagesIn(bytes.Repeat([]byte(`{"jsonrpc":`), 1<<16)); len(many) > 20 {
+		t.Errorf("%d beginnings are read to the end", len(many))
+	}
+}
+
+// Each message of a line reaches whom it is for, on all transports.
+func TestTwoMessagesOnOneLine(t *testing.T) {
+	const line = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}{"jsonrpc":"2.0","id":7,"result":{"n":1}}`
+	w, x := waiting(t, 1<<20)
+	body := &jsonBody{body: io.NopCloser(strings.NewReader(line)), wire: w, id: x.id}
+	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` || !w.meter.takeChanged() {
+		t.Errorf("a body: %s (%v)", data, err)
+	}
+	w, _ = waiting(t, 1<<20)
+	e := newEventFilter(io.NopCloser(strings.NewReader("data: "+line+"\n\n")), w)
+	if data, err := io.ReadAll(e); err != nil || strings.Count(string(data), "data: ") != 2 || !w.meter.takeChanged() {
+		t.Errorf("events: %s (%v)", data, err)
+	}
+	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "two-on-a-line")}), Options{})
+	if r := ask(open(t, p, "e"), "third", "{}"); r.Error != "no such item" || p.Stats()[0].ListsChanged == 0 || p.Stats()[0].StrayLines > 0 {
+		t.Errorf("stdio: %+v, %+v", r, p.Stats()[0])
 	}
 }
 
