@@ -217,7 +217,8 @@ func final(err error) bool {
 	var f *Failure
 	var refused refusedError
 	var dial *net.OpError
-	return errors.As(err, &f) && f.Phase == PhaseStart || errors.As(err, &dial) && dial.Op == "dial" ||
+	var wrong mistake
+	return errors.As(err, &f) && f.Phase == PhaseStart || errors.As(err, &wrong) || errors.As(err, &dial) && dial.Op == "dial" ||
 		errors.As(err, &refused) && (refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden)
 }
 
@@ -266,7 +267,9 @@ func (l *opener) try(ctx context.Context, limit time.Duration, via, version stri
 		s.release = append(s.release, func() { <-s.gone })
 		return s, nil
 	}
-	if ctx.Err() != nil && parent.Err() == nil {
+	if how := s.wire.framedAs(); how != "" {
+		err = misframedError(how)
+	} else if ctx.Err() != nil && parent.Err() == nil {
 		err = noAnswer(limit)
 	} else if failed := x.outcome().errors; len(failed) > 0 {
 		var answered *jsonrpc.Error

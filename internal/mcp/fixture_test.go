@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -187,7 +188,23 @@ func rawServer(mode string) {
 		if mode == "two-on-a-line" && m.Method == "tools/call" {
 			format = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + format
 		}
-		fmt.Printf(format+"\n", m.ID, rawAnswer(mode, m.Method, m.Params.Cursor))
+		writeRaw(mode, fmt.Sprintf(format, m.ID, rawAnswer(mode, m.Method, m.Params.Cursor)))
+	}
+}
+
+// writeRaw writes a message, on a line of its own unless the mode says otherwise.
+func writeRaw(mode, message string) {
+	switch mode {
+	case "lsp":
+		fmt.Printf("Content-Length: %d\r\n\r\n%s", len(message), message)
+	case "pretty":
+		var b bytes.Buffer
+		json.Indent(&b, []byte(message), "", "  ")
+		fmt.Println(b.String())
+	case "logs-headers":
+		fmt.Printf("Content-Length: %d\n\n{\n  \"jsonrpc\": \"2.0\",\n  \"result\": {}\n}\n%s\n", len(message), message)
+	default:
+		fmt.Println(message)
 	}
 }
 

@@ -20,6 +20,8 @@ type stdioConn struct {
 	lines *bufio.Reader
 	batch []json.RawMessage // what is left of a line of several messages
 	cut   bool              // the last of them is cut off
+
+	framing framing
 	write chan struct{}     // holds one while a message is being written
 }
 
@@ -76,7 +78,9 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		if tail != nil {
 			m = c.wire.tooLarge(line, tail)
 		} else if c.batch, c.cut = messagesIn(line), err != nil; len(c.batch) == 0 {
-			m, _ = c.wire.decode(line, err == nil)
+			if m, _ = c.wire.decode(line, err == nil); m == nil {
+				c.framed(line)
+			}
 		}
 		if m != nil {
 			return m, nil

@@ -88,6 +88,8 @@ type wire struct {
 	stray   int64  // what the server sent that was no message
 	sample  string // the first of it, cut and escaped
 	status  int    // of HTTP, 0 where the last answer was a success
+	any     bool   // a message came
+	framing string // how messages are framed that therefore are none
 }
 
 func newWire(limit int, m *meter) *wire {
@@ -222,7 +224,33 @@ func trimmed(data []byte) []byte {
 	return bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff")))
 }
 
+// heard reports whether a message came.
+func (w *wire) heard() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.any
+}
+
+// misframed notes how the server frames what should be messages, and reports whether that is why none came.
+func (w *wire) misframed(how string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.any {
+		w.framing = how
+	}
+	return !w.any
+}
+
+func (w *wire) framedAs() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.framing
+}
+
 func (w *wire) received(m jsonrpc.Message) {
+	w.mu.Lock()
+	w.any = true
+	w.mu.Unlock()
 	switch m := m.(type) {
 	case *jsonrpc.Request:
 		if m.Method == "notifications/tools/list_changed" {
