@@ -1,8 +1,12 @@
 package mcp
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -43,6 +47,30 @@ func TestCommandBeforeCwd(t *testing.T) {
 	}
 	if path, err := lookPath("./own", "", filepath.Join(dir, "app")); path != filepath.Join(dir, "app/own") || err != nil {
 		t.Errorf("from cwd: %s, %v", path, err)
+	}
+}
+
+// What is wrong with a cwd is said of the cwd: the system's own error names the program.
+func TestCwdThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	for _, path := range []string{file, filepath.Join(dir, "server")} {
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for cwd, want := range map[string]string{filepath.Join(dir, "gone"): "is not there", filepath.Join(dir, "link"): "is not there", file: "is a file", filepath.Join(file, "below"): "not a directory"} {
+		for _, command := range []string{"sh", filepath.Join(dir, "server"), "./server"} {
+			s := Server{Command: command, Cwd: cwd}.withDefaults()
+			_, err := Dial(context.Background(), "s", s, map[string]string{"PATH": "/usr/bin:/bin"}, Options{})
+			var f *Failure
+			if !errors.As(err, &f) || f.Phase != PhaseStart || !strings.Contains(err.Error(), fmt.Sprintf("cwd %q", cwd)) || !strings.Contains(err.Error(), want) || !strings.Contains(Mending(err), `"cwd"`) {
+				t.Errorf("%s in %s: %v; next: %s", command, cwd, err, Mending(err))
+			}
+		}
 	}
 }
 

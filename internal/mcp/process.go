@@ -3,8 +3,10 @@ package mcp
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -44,6 +46,9 @@ type process struct {
 // startProcess runs argv[0] without a shell. env is all the process sees, besides markerEnv. wrap, if any, may change the
 // command before it starts, for example to put it into a sandbox.
 func startProcess(argv []string, env map[string]string, cwd string, wrap func(*exec.Cmd) error) (*process, error) {
+	if err := checkCwd(cwd); err != nil {
+		return nil, err
+	}
 	path, err := lookPath(argv[0], env["PATH"], cwd)
 	if err != nil {
 		return nil, err
@@ -164,6 +169,27 @@ func (p *process) waitFor(d time.Duration) bool {
 	case <-timer.C:
 		return false
 	}
+}
+
+// checkCwd refuses a folder that no process can start in. The system's own error would name the program, or the sandbox's.
+func checkCwd(cwd string) error {
+	if cwd == "" {
+		return nil
+	}
+	const next = `make that folder, or correct "cwd" of the server (a relative one is from the configuration's folder)`
+	switch info, err := os.Stat(cwd); {
+	case errors.Is(err, fs.ErrNotExist):
+		return mistake{fmt.Sprintf("cwd %q is not there", cwd), next}
+	case err != nil:
+		return mistake{fmt.Sprintf("cwd %q: %v", cwd, err), next}
+	case !info.IsDir():
+		return mistake{fmt.Sprintf("cwd %q is a file, not a folder", cwd), next}
+	}
+	const search = 1 // X_OK
+	if err := syscall.Access(cwd, search); err != nil {
+		return mistake{fmt.Sprintf("cwd %q cannot be entered: %v", cwd, err), next}
+	}
+	return nil
 }
 
 // lookPath finds a program as the child's PATH says, not ours: a server's declared PATH must count. A path is taken from cwd,

@@ -22,7 +22,7 @@ type stdioConn struct {
 	cut   bool              // the last of them is cut off
 
 	framing framing
-	write chan struct{}     // holds one while a message is being written
+	write   chan struct{} // holds one while a message is being written
 }
 
 func newStdioConn(p *process, w *wire) *stdioConn {
