@@ -79,7 +79,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	case known.answered && known.result != nil && !asksPerson(known.result):
 		return s.answered(nil, known.result, tool, o), false
 	case known.answered:
-		return o.failed(trajectory.CallToolError, s.redact.Replace(answerError(err, known.result))), false
+		return s.answeredError(err, known.result, o), false
 	}
 	if known.missing != "" {
 		err = said{known.missing, err}
@@ -107,13 +107,34 @@ type said struct {
 func (s said) Error() string { return s.text }
 func (s said) Unwrap() error { return s.error }
 
-// answerError is the text of an answer that was an error, or that asks a person.
-func answerError(err error, result json.RawMessage) string {
+// answeredError is the record of an answer that was an error, or that asks a person. Of the error's data the model is shown
+// the beginning and the end, and the record has more.
+func (s *session) answeredError(err error, result json.RawMessage, o *Options) trajectory.ToolResult {
 	var answer *jsonrpc.Error
-	if result == nil && errors.As(err, &answer) {
-		return answer.Message
+	if result != nil || !errors.As(err, &answer) {
+		return o.failed(trajectory.CallToolError, s.redact.Replace("the tool asks a person for input, and nobody is there to give it: "+err.Error()))
 	}
-	return "the tool asks a person for input, and nobody is there to give it: " + err.Error()
+	data := answer.Data
+	if s.hide != nil && len(data) > 0 {
+		data = s.hide(data)
+	}
+	message := s.redact.Replace(answer.Message)
+	text := s.redact.Replace(dataText(answer.Message, data))
+	r := o.failed(trajectory.CallToolError, message+Truncate(text, dataShown))
+	r.Error = message + Truncate(text, o.MaxResult)
+	return r
+}
+
+const dataShown = 2000 // bytes of an error's data in a text
+
+// dataText is what the data of an error adds to its message.
+func dataText(message string, data json.RawMessage) string {
+	text := textOf(data)
+	switch strings.TrimSpace(text) {
+	case "", "{}", "[]", message:
+		return ""
+	}
+	return "; data: " + text
 }
 
 // asksPerson reports whether a result is no result yet, but a question.

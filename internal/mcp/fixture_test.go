@@ -211,6 +211,9 @@ func writeRaw(mode, message string) {
 func rawAnswer(mode, method, cursor string) string {
 	switch method {
 	case "initialize":
+		if mode == "refuses" {
+			return `"error":{"code":-32602,"message":"unsupported","data":{"supported":["2025-06-18"]}}`
+		}
 		return `"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
 	case "tools/list":
 		next := map[string]string{"": "p2", "p2": "p3", "p3": "p2"}[cursor]
@@ -223,6 +226,9 @@ func rawAnswer(mode, method, cursor string) string {
 	case "tools/call":
 		if mode == "huge" {
 			return `"result":{"content":[{"type":"text","text":"` + strings.Repeat("y", defaultMaxFrame) + `"}]}`
+		}
+		if mode == "error-data" {
+			return `"error":{"code":-32602,"message":"no such item","data":{"known":["a"]}}`
 		}
 		return `"error":{"code":-32602,"message":"no such item"}`
 	}

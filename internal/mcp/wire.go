@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -224,6 +225,15 @@ func trimmed(data []byte) []byte {
 	return bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff")))
 }
 
+// errorText is an error with what its data adds, bounded.
+func errorText(err error) string {
+	var answer *jsonrpc.Error
+	if !errors.As(err, &answer) {
+		return err.Error()
+	}
+	return answer.Message + Truncate(dataText(answer.Message, answer.Data), dataShown)
+}
+
 // heard reports whether a message came.
 func (w *wire) heard() bool {
 	w.mu.Lock()
@@ -267,7 +277,7 @@ func (w *wire) received(m jsonrpc.Message) {
 		x.set(func(x *exchange) {
 			if x.answered, x.result = true, m.Result; m.Error != nil {
 				x.result = nil // some write both
-				x.fail(m.Error.Error())
+				x.fail(errorText(m.Error))
 			}
 		})
 	}
