@@ -73,7 +73,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	case limited.Err() != nil && !known.sent && known.dialled:
 		return o.lost(trajectory.CallTimeout, trajectory.InfrastructureError, fmt.Sprintf("no connection within %s", timeout)), false
 	case limited.Err() != nil:
-		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, fmt.Sprintf("no answer within %s", timeout)), false
+		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, fmt.Sprintf("no answer within %s", timeout)+s.instead(known.instead)), false
 	case known.unusable != "":
 		return o.failed(trajectory.CallToolError, s.redact.Replace(known.unusable)), false
 	case known.answered && known.result != nil && !asksPerson(known.result):

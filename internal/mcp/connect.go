@@ -271,6 +271,9 @@ func (l *opener) try(ctx context.Context, limit time.Duration, via, version stri
 		err = misframedError(how)
 	} else if ctx.Err() != nil && parent.Err() == nil {
 		err = noAnswer(limit)
+		if came := s.instead(s.wire.lastUnasked()); came != "" {
+			err = said{err.Error() + came, err}
+		}
 	} else if failed := x.outcome().errors; len(failed) > 0 {
 		var answered *jsonrpc.Error
 		text := strings.Join(slices.Compact(failed), "; ")

@@ -201,6 +201,8 @@ func writeRaw(mode, message string) {
 		var b bytes.Buffer
 		json.Indent(&b, []byte(message), "", "  ")
 		fmt.Println(b.String())
+	case "no-newline":
+		fmt.Print(message)
 	case "logs-headers":
 		fmt.Printf("Content-Length: %d\n\n{\n  \"jsonrpc\": \"2.0\",\n  \"result\": {}\n}\n%s\n", len(message), message)
 	default:

@@ -64,6 +64,23 @@ func (s *session) said() string {
 	return s.redact.Replace(strings.Join(parts, "; "))
 }
 
+// instead says what came in place of an answer: what is given, and what stands at the end of stdout without a newline.
+func (s *session) instead(came string) string {
+	if s.conn != nil {
+		if n, begins := s.conn.tail.rest(); n > 0 {
+			text := fmt.Sprintf("%s without a newline at the end: %s", fault.Count(int(n), "byte"), s.wire.excerpt(begins))
+			if came != "" {
+				text = came + "; " + text
+			}
+			came = text
+		}
+	}
+	if came == "" {
+		return ""
+	}
+	return "; in its place came " + s.redact.Replace(came)
+}
+
 // progress hands a notification to the call whose token it bears.
 func (s *session) progress(params json.RawMessage) {
 	var p struct {

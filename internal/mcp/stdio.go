@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,6 +19,7 @@ import (
 type stdioConn struct {
 	p     *process
 	wire  *wire
+	tail  *lineTail
 	lines *bufio.Reader
 	batch []json.RawMessage // what is left of a line of several messages
 	cut   bool              // the last of them is cut off
@@ -26,7 +29,39 @@ type stdioConn struct {
 }
 
 func newStdioConn(p *process, w *wire) *stdioConn {
-	return &stdioConn{p: p, wire: w, lines: bufio.NewReaderSize(p.stdout, 64<<10), write: make(chan struct{}, 1)}
+	t := &lineTail{r: p.stdout}
+	return &stdioConn{p: p, wire: w, tail: t, lines: bufio.NewReaderSize(t, 64<<10), write: make(chan struct{}, 1)}
+}
+
+// lineTail is a reader that remembers what it read behind the last newline: who reads by lines has not seen it.
+type lineTail struct {
+	r io.Reader
+
+	mu     sync.Mutex
+	begins []byte // the first bytes of it
+	n      int64  // bytes of it in all
+}
+
+const tailShown = 4 << 10 // for an excerpt, and a secret at the end of one
+
+func (t *lineTail) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	rest := p[:n]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at := bytes.LastIndexByte(rest, '\n'); at >= 0 {
+		t.begins, t.n, rest = t.begins[:0], 0, rest[at+1:]
+	}
+	t.begins = append(t.begins, rest[:min(len(rest), tailShown-len(t.begins))]...)
+	t.n += int64(len(rest))
+	return n, err
+}
+
+// rest is how many bytes there are behind the last newline, and how they begin.
+func (t *lineTail) rest() (int64, []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n, bytes.Clone(t.begins)
 }
 
 // Connect makes stdioConn its own mcp.Transport.

@@ -30,6 +30,7 @@ type exchange struct {
 	result   json.RawMessage // the server's bytes, nil where it answered with an error
 	unusable string          // why its answer was replaced by an error of ours
 	missing  string          // why there is no answer, where the transport knows
+	instead  string          // what came while it waited that answers nothing
 	status   int             // of HTTP, where it was none of 2xx
 	method   string
 	errors   []string // what each request came to that failed, where the SDK made several in one go
@@ -64,7 +65,7 @@ func (x *exchange) outcome() exchange {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return exchange{sent: x.sent, dialled: x.dialled, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing,
-		status: x.status, errors: slices.Clone(x.errors)}
+		instead: x.instead, status: x.status, errors: slices.Clone(x.errors)}
 }
 
 // fail notes why the request under way failed. The caller holds mu.
@@ -90,6 +91,7 @@ type wire struct {
 	sample  string // the first of it, cut and escaped
 	status  int    // of HTTP, 0 where the last answer was a success
 	any     bool   // a message came
+	unasked string // the last answer that was to no request
 	framing string // how messages are framed that therefore are none
 }
 
@@ -114,7 +116,7 @@ func (w *wire) sending(ctx context.Context, m jsonrpc.Message) (changed bool) {
 		}
 	}
 	x.set(func(x *exchange) {
-		x.id, x.method, x.sent, x.answered, x.missing, x.unusable = r.ID, r.Method, true, false, "", ""
+		x.id, x.method, x.sent, x.answered, x.missing, x.unusable, x.instead = r.ID, r.Method, true, false, "", "", ""
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -274,6 +276,9 @@ func (w *wire) received(m jsonrpc.Message) {
 		x := w.pending[m.ID]
 		delete(w.pending, m.ID)
 		w.mu.Unlock()
+		if x == nil {
+			w.strayAnswer(m)
+		}
 		x.set(func(x *exchange) {
 			if x.answered, x.result = true, m.Result; m.Error != nil {
 				x.result = nil // some write both
@@ -283,11 +288,45 @@ func (w *wire) received(m jsonrpc.Message) {
 	}
 }
 
+// strayAnswer notes, for the calls that wait, an answer that is to none of them: often it is theirs, under another id.
+func (w *wire) strayAnswer(m *jsonrpc.Response) {
+	data, err := json.Marshal(m.ID.Raw())
+	if err != nil {
+		return
+	}
+	id := printable(cutName(w.redact.Replace(string(data))))
+	body := []byte(m.Result)
+	if m.Error != nil {
+		body = []byte(m.Error.Error())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unasked = fmt.Sprintf("an answer under the id %s, which no request has: %s", id, w.excerpt(body))
+	for asked, x := range w.pending {
+		x.set(func(x *exchange) {
+			x.instead = fmt.Sprintf("an answer under the id %s where %v was asked: %s", id, asked.Raw(), w.excerpt(body))
+		})
+	}
+}
+
+func (w *wire) lastUnasked() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unasked
+}
+
 func (w *wire) strayText(data []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stray++; w.sample == "" {
 		w.sample = w.excerpt(data)
+	}
+	for _, x := range w.pending {
+		x.set(func(x *exchange) {
+			if x.instead == "" {
+				x.instead = "a line that is no message: " + w.excerpt(data)
+			}
+		})
 	}
 	w.meter.stray(w.sample)
 }
