@@ -11,12 +11,10 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-func pointer(x float64) *float64 { return &x }
-
 // shownExample called the right tool with wrong arguments, was answered, and said a wrong sum.
 func shownExample() Example {
 	s := &scenario.Scenario{ID: "two", Task: "Add 2 and 3.", Checks: []scenario.Check{
-		{Type: scenario.CallCheck, Name: "add", Arguments: []byte(`{"a":2,"b":3}`)}, {Type: scenario.AnswerCheck, Number: pointer(5)}, {Type: scenario.NoCallCheck, Name: "mul"}}}
+		{Type: scenario.CallCheck, Name: "add", Arguments: []byte(`{"a":2,"b":3}`)}, {Type: scenario.AnswerCheck, Number: scenario.NumberOf(5)}, {Type: scenario.NoCallCheck, Name: "mul"}}}
 	call := chat.ToolCall{ID: "1", Name: "add", Arguments: `{"a":2,"b":4}`}
 	t := &trajectory.Trajectory{ID: "two/3/1", ScenarioID: "two", Split: "train", Attempt: 2, Adapter: "0123456789abcdef", Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
 		Messages: []chat.Message{{Role: chat.User, Content: "Add 2 and 3."}, {Role: chat.Assistant, ReasoningContent: "sums", ToolCalls: []chat.ToolCall{call}},

@@ -3,10 +3,10 @@ package grade
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // list is met by a list of as many values, each meeting the pattern in its place.
@@ -126,34 +126,30 @@ func (r regex) unmet(v any, path string) string {
 	return ""
 }
 
-type near struct{ number, tolerance float64 }
-
 func compileNumber(v map[string]any, path string) (node, error) {
 	value, ok := v["$number"].(number)
 	if !ok {
 		return nil, fmt.Errorf("%s.$number is not a number", path)
 	}
-	n := near{}
-	var err error
-	if n.number, err = strconv.ParseFloat(string(value), 64); err != nil {
+	if _, err := strconv.ParseFloat(string(value), 64); err != nil {
 		return nil, fmt.Errorf("%s.$number: %w", path, err)
 	}
+	n := near{value, "0"}
 	if raw, given := v["$tolerance"]; given {
 		tolerance, _ := raw.(number) // "" is no number either
-		if n.tolerance, err = strconv.ParseFloat(string(tolerance), 64); err != nil || n.tolerance < 0 {
+		if f, err := strconv.ParseFloat(string(tolerance), 64); err != nil || f < 0 {
 			return nil, fmt.Errorf("%s.$tolerance is not a number of at least 0", path)
 		}
+		n.tolerance = tolerance
 	}
 	return n, nil
 }
 
 func (n near) unmet(v any, path string) string {
-	value, _ := v.(number)
-	got, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || math.Abs(got-n.number) > n.tolerance {
-		return fmt.Sprintf("%s is %s, not %v within %v", path, brief(v), n.number, n.tolerance)
+	if value, ok := v.(number); ok && n.met(value) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%s is %s, not %s within %s", path, brief(v), brief(n.number), brief(n.tolerance))
 }
 
 // brief shows a decoded value, short enough to stand in a sentence.
@@ -176,7 +172,7 @@ func plainValue(v any) any {
 		if f, err := strconv.ParseFloat(string(v), 64); err == nil && exact(f, v) {
 			return f
 		}
-		return string(v)
+		return json.RawMessage(v.plain())
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
@@ -191,6 +187,15 @@ func plainValue(v any) any {
 		return out
 	}
 	return v
+}
+
+// plain is a number with all its digits, and without an exponent where it is whole and none need be counted.
+func (n number) plain() string {
+	digits, exponent, _ := strings.Cut(string(n), "e")
+	if power, err := strconv.Atoi(exponent); err == nil && power >= 0 && power < 30 {
+		return digits + strings.Repeat("0", power)
+	}
+	return string(n)
 }
 
 // exact reports whether a float is a decoded number to the last digit.

@@ -178,7 +178,7 @@ func AnswerCheck(task, answer string) (scenario.Check, error) {
 	var n float64
 	// Leading zeros and the like mark a text of digits, not a number.
 	if err := json.Unmarshal([]byte(answer), &n); err == nil && fmt.Sprint(n) == answer {
-		held = scenario.Check{Type: scenario.AnswerCheck, Number: &n}
+		held = scenario.Check{Type: scenario.AnswerCheck, Number: scenario.NumberOf(n)}
 	}
 	check := scenario.Check{Type: scenario.AnswerCheck, Equals: &answer}
 	if held.Answer(task) {

@@ -74,7 +74,7 @@ func TestDrawn(t *testing.T) {
 		t.Error(got)
 	}
 	checks, err := k.Checks(v, nil, "", "7")
-	if err != nil || len(checks) != 2 || string(checks[0].Arguments) != `{"id": "7"}` || *checks[0].Contains != `a "b" & c` || *checks[1].Number != 12 {
+	if err != nil || len(checks) != 2 || string(checks[0].Arguments) != `{"id": "7"}` || *checks[0].Contains != `a "b" & c` || checks[1].Number.Float() != 12 {
 		t.Errorf("%v %+v", err, checks)
 	}
 }

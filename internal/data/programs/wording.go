@@ -187,9 +187,7 @@ func (a Answer) check(ask, answer string) scenario.Check {
 		text := `(?m)^ANSWER: *` + regexp.QuoteMeta(joined(a)) + `\.?\s*\z`
 		c.Regex = &text
 	case a.Form == "number":
-		var n float64
-		_, _ = fmt.Sscan(a.Values[0], &n) // made of digits
-		c.Number, c.Tolerance = &n, 0.005
+		c.Number, c.Tolerance = scenario.NumberIn(a.Values[0]), 0.005 // made of digits
 	case a.Form == "yes_no":
 		text := `(?i)^\W*` + strings.ToLower(a.Values[0]) + `\b`
 		c.Regex = &text
@@ -228,7 +226,11 @@ const around = 60
 func loosely(c scenario.Check) scenario.Check {
 	switch {
 	case c.Number != nil:
-		text := `(?:^|[^\d.])` + regexp.QuoteMeta(trimFloat(*c.Number)) + `(?:\.0+)?(?:[^\d]|$)`
+		number := c.Number.Spellings()[0]
+		if strings.Contains(number, ".") {
+			number = trimFloat(c.Number.Float())
+		}
+		text := `(?:^|[^\d.])` + regexp.QuoteMeta(number) + `(?:\.0+)?(?:[^\d]|$)`
 		return scenario.Check{Type: c.Type, Regex: &text}
 	case c.Regex != nil:
 		text := "(?m)" + strings.TrimPrefix(*c.Regex, "(?m)")

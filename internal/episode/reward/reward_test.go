@@ -316,7 +316,7 @@ func TestGoldEarnsMax(t *testing.T) {
 		failed int
 	}{
 		{hashScenario(), "d8932aac", 0},
-		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Number: ptr(0.1)}, {Type: "answer", Contains: ptr("km")}, {Type: "no_call"}}}, "km 0.1", 0},
+		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Number: scenario.NumberOf(0.1)}, {Type: "answer", Contains: ptr("km")}, {Type: "no_call"}}}, "km 0.1", 0},
 		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Equals: ptr("ok")}}}, "ok", 0},
 		{bad, "d8932aac", 1},
 	} {

@@ -46,7 +46,7 @@ type Check struct {
 	Type string `json:"type"`
 
 	Equals    *string         `json:"equals,omitempty"` // the text alone; of an answer, but for quotes and a final full stop
-	Number    *float64        `json:"number,omitempty"` // the last number in the text
+	Number    *grade.Decimal  `json:"number,omitempty"` // the last number in the text
 	Tolerance float64         `json:"tolerance,omitempty"`
 	Regex     *string         `json:"regex,omitempty"` // RE2 syntax, found anywhere unless anchored
 	Contains  *string         `json:"contains,omitempty"`

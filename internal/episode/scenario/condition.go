@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -84,7 +83,7 @@ func (c Check) unmet(text string, alone func(string) string) string {
 		met = err == nil && matched
 	case c.Number != nil:
 		n, found := lastNumber(text)
-		met = found && math.Abs(n-*c.Number) <= c.Tolerance
+		met = found && n.Near(*c.Number, c.Tolerance)
 	case c.OneOf != nil:
 		if n := named(text, c.OneOf); n != 1 {
 			return fmt.Sprintf("%s names %d of one_of, not 1", quoted(text), n)
@@ -113,12 +112,26 @@ func quoted(text string) string {
 	return strconv.Quote(text)
 }
 
-func lastNumber(text string) (float64, bool) {
+// NumberOf is a check's number, of a float.
+func NumberOf(f float64) *grade.Decimal {
+	d := grade.DecimalOf(f)
+	return &d
+}
+
+// NumberIn is a check's number, the last in a text with all its digits; nil where there is none.
+func NumberIn(text string) *grade.Decimal {
+	if d, found := lastNumber(text); found {
+		return &d
+	}
+	return nil
+}
+
+func lastNumber(text string) (grade.Decimal, bool) {
 	found := numeral.FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
-		return 0, false
+		return "", false
 	}
-	n, err := strconv.ParseFloat(strings.ReplaceAll(found[len(found)-1][1], ",", ""), 64)
+	n, err := grade.ParseDecimal(strings.ReplaceAll(found[len(found)-1][1], ",", ""))
 	return n, err == nil
 }
 

@@ -1,9 +1,7 @@
 package scenario
 
 import (
-	"fmt"
 	"regexp/syntax"
-	"strconv"
 	"strings"
 )
 
@@ -22,7 +20,7 @@ func (c Check) Examples() (texts []string, ok bool) {
 	case c.Set != nil:
 		return []string{strings.Join(c.Set, ", "), strings.Join(c.Set, "\n")}, true
 	case c.Number != nil:
-		return []string{strconv.FormatFloat(*c.Number, 'f', -1, 64), fmt.Sprint(*c.Number)}, true
+		return c.Number.Spellings(), true
 	case c.Regex != nil:
 		parsed, err := syntax.Parse(*c.Regex, syntax.Perl)
 		if err != nil {

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/grade"
 )
 
 func write(t *testing.T, name, text string) string {
@@ -292,6 +294,16 @@ func TestLoadLines(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
+// wide is the number of a check as it is written.
+func wide(t *testing.T, text string) *grade.Decimal {
+	t.Helper()
+	var c scenario.Check
+	if err := json.Unmarshal([]byte(`{"type":"answer","number":`+text+`}`), &c); err != nil {
+		t.Fatal(err)
+	}
+	return c.Number
+}
+
 func TestAnswerCheck(t *testing.T) {
 	tests := []struct {
 		check scenario.Check
@@ -321,15 +333,25 @@ func TestAnswerCheck(t *testing.T) {
 		{scenario.Check{Contains: ptr("42")}, "It is 4 2.", false},
 		{scenario.Check{Regex: ptr("^[0-9]+ km$")}, "42 km", true},
 		{scenario.Check{Regex: ptr("^[0-9]+ km$")}, "about 42 km", false},
-		{scenario.Check{Number: ptr(42.0)}, "6 * 7 = 42.", true},
-		{scenario.Check{Number: ptr(42.0)}, "421", false},
-		{scenario.Check{Number: ptr(42.0)}, "It is 42 or 43", false},
-		{scenario.Check{Number: ptr(-4.5), Tolerance: 0.1}, "(-4.45)", true},
-		{scenario.Check{Number: ptr(-4.5)}, "-4.45", false},
-		{scenario.Check{Number: ptr(12345.0)}, "12,345 bytes", true},
-		{scenario.Check{Number: ptr(0.0)}, "", false},
-		{scenario.Check{Number: ptr(0.0)}, "none", false},
-		{scenario.Check{Number: ptr(5.0)}, "2024-05", false},
+		{scenario.Check{Number: scenario.NumberOf(42.0)}, "6 * 7 = 42.", true},
+		{scenario.Check{Number: scenario.NumberOf(42.0)}, "421", false},
+		{scenario.Check{Number: scenario.NumberOf(42.0)}, "It is 42 or 43", false},
+		{scenario.Check{Number: scenario.NumberOf(-4.5), Tolerance: 0.1}, "(-4.45)", true},
+		{scenario.Check{Number: scenario.NumberOf(-4.5)}, "-4.45", false},
+		{scenario.Check{Number: scenario.NumberOf(12345.0)}, "12,345 bytes", true},
+		{scenario.Check{Number: wide(t, "2047948614742839297")}, "It is 2047948614742839297.", true},
+		{scenario.Check{Number: wide(t, "2047948614742839297")}, "2,047,948,614,742,839,297", true},
+		{scenario.Check{Number: wide(t, "2047948614742839297")}, "2047948614742839296", false},
+		{scenario.Check{Number: wide(t, "2047948614742839296")}, "2047948614742839297", false},
+		{scenario.Check{Number: wide(t, "-9007199254740993")}, "-9007199254740992", false},
+		{scenario.Check{Number: wide(t, "9007199254740993"), Tolerance: 2}, "9007199254740995", true},
+		{scenario.Check{Number: wide(t, "9007199254740993"), Tolerance: 1}, "9007199254740995", false},
+		{scenario.Check{Number: wide(t, "1e21")}, "1000000000000000000000", true},
+		{scenario.Check{Number: wide(t, "0.3")}, "0.30000000000000004", false},
+		{scenario.Check{Number: wide(t, "0.3"), Tolerance: 0.1}, "0.4", true},
+		{scenario.Check{Number: scenario.NumberOf(0.0)}, "", false},
+		{scenario.Check{Number: scenario.NumberOf(0.0)}, "none", false},
+		{scenario.Check{Number: scenario.NumberOf(5.0)}, "2024-05", false},
 		{scenario.Check{Regex: ptr("x*")}, "", false},
 	}
 	for _, test := range tests {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func apart(a, b scenario.Check) bool {
 		return false
 	}
 	if a.Number != nil && b.Number != nil {
-		return math.Abs(*a.Number-*b.Number) > a.Tolerance+b.Tolerance
+		return !a.Number.Near(*b.Number, a.Tolerance+b.Tolerance)
 	}
 	return refusesAll(a, b) || refusesAll(b, a)
 }
