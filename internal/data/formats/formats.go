@@ -26,6 +26,7 @@ type columns struct {
 	Trajectory    jsontext.Value `json:"trajectory"`
 
 	System         jsontext.Value `json:"system"`
+	SystemPrompt   jsontext.Value `json:"system_prompt"`
 	Tools          jsontext.Value `json:"tools"`
 	Functions      jsontext.Value `json:"functions"`
 	AvailableTools jsontext.Value `json:"available_tools"`
@@ -36,6 +37,7 @@ type columns struct {
 	SourceInstruction jsontext.Value `json:"source_instruction"`
 
 	Prompt      jsontext.Value `json:"prompt"`
+	Question    jsontext.Value `json:"question"`
 	Completion  jsontext.Value `json:"completion"`
 	Instruction jsontext.Value `json:"instruction"`
 	Input       jsontext.Value `json:"input"`
@@ -129,6 +131,7 @@ func refuse(reason, format string, args ...any) error {
 const (
 	noFormat     = "no known format"
 	noMessages   = "no messages"
+	noPrompt     = "no prompt"
 	noSplit      = "of a split that is not known"
 	badShape     = "a member of another type than its format has"
 	badRole      = "a role that no conversation has"

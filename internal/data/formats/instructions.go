@@ -31,23 +31,14 @@ func readAlpaca(r *record) (dataset.Row, error) {
 		return dataset.Row{}, err
 	}
 	var c conversation
-	say := func(role, said string) { c.messages = append(c.messages, chat.Message{Role: role, Content: said}) }
-	var history [][2]string
-	if first(r.History) != nil {
-		list, err := unwrapped(r.History)
-		if err != nil || decode(list, &history) != nil {
-			return dataset.Row{}, refuse(badShape, `"history" is no list of pairs of texts`)
-		}
-	}
-	for _, turn := range history {
-		say(chat.User, turn[0])
-		say(chat.Assistant, turn[1])
+	if err := c.history(r.History); err != nil {
+		return dataset.Row{}, err
 	}
 	said := joined(text(r.Instruction), text(r.Input))
 	if said == "" || text(r.Output) == "" {
 		return dataset.Row{}, refuse(noMessages, "no instruction, or no output")
 	}
-	say(chat.User, said)
-	say(chat.Assistant, text(r.Output))
+	c.messages = append(c.messages, chat.Message{Role: chat.User, Content: said},
+		chat.Message{Role: chat.Assistant, Content: text(r.Output)})
 	return dataset.Row{Messages: withSystem(c.messages, text(r.System)), Tools: tools}, nil
 }

@@ -14,16 +14,16 @@ import (
 // Pair is two conversations that begin alike and go on differently, one better than the other. Opening is where they part.
 type Pair struct{ Chosen, Rejected dataset.Row }
 
-// preference is a row of pairs as TRL has it: a prompt and two ways to go on, or two whole conversations; as messages or as texts.
+// preference is a row of pairs: a prompt and two ways to go on, as TRL has it, its prompt in whichever column; or two whole
+// conversations. Each as messages or as texts. OpenAI has other names for the two ways.
 type preference struct {
-	Prompt     jsontext.Value `json:"prompt"`
-	Chosen     jsontext.Value `json:"chosen"`
-	Rejected   jsontext.Value `json:"rejected"`
-	Tools      jsontext.Value `json:"tools"`
-	Split      jsontext.Value `json:"split"`
-	ChosenID   jsontext.Value `json:"chosen_id"`
-	RejectedID jsontext.Value `json:"rejected_id"`
-	ScenarioID jsontext.Value `json:"scenario_id"`
+	columns
+	Chosen       jsontext.Value `json:"chosen"`
+	Rejected     jsontext.Value `json:"rejected"`
+	Preferred    jsontext.Value `json:"preferred_output"`
+	NonPreferred jsontext.Value `json:"non_preferred_output"`
+	ChosenID     jsontext.Value `json:"chosen_id"`
+	RejectedID   jsontext.Value `json:"rejected_id"`
 }
 
 // LoadPairs reads the pairs of files and folders in order, those that hone curate export writes and those of TRL's preference form, and
@@ -67,10 +67,11 @@ func pairOf(line []byte) (p Pair, err error) {
 	if err := decode(line, &v); err != nil {
 		return p, refuse(badShape, "it is not an object")
 	}
-	if v.Chosen == nil || v.Rejected == nil {
+	chosen, rejected := first(v.Chosen, v.Preferred), first(v.Rejected, v.NonPreferred)
+	if chosen == nil || rejected == nil {
 		return p, refuse(noFormat, `a pair has "chosen" and "rejected"`)
 	}
-	tools, err := toolsOf(v.Tools)
+	tools, err := toolsOf(v.listed())
 	if err != nil {
 		return p, err
 	}
@@ -83,29 +84,21 @@ func pairOf(line []byte) (p Pair, err error) {
 	for _, side := range []struct {
 		said, id jsontext.Value
 		to       *dataset.Row
-	}{{v.Chosen, v.ChosenID, &p.Chosen}, {v.Rejected, v.RejectedID, &p.Rejected}} {
-		c := conversation{lenient: true} // what went wrong is shown as it went
-		opening := 0
-		if first(v.Prompt) != nil {
-			if err := c.side(v.Prompt, chat.User); err != nil {
-				return p, within(err, "prompt")
-			}
-			opening = len(c.messages)
-		}
-		if err := c.side(side.said, chat.Assistant); err != nil {
+	}{{chosen, v.ChosenID, &p.Chosen}, {rejected, v.RejectedID, &p.Rejected}} {
+		if *side.to, err = v.sideOf(side.said); err != nil {
 			return p, err
 		}
-		*side.to = dataset.Row{ID: text(side.id), ScenarioID: text(v.ScenarioID), Messages: c.messages, Opening: opening, Tools: tools, Split: split}
+		side.to.ID, side.to.ScenarioID, side.to.Tools, side.to.Split = text(side.id), text(v.ScenarioID), tools, split
 		if first(side.id) == nil { // a trace of hone's stays as it went
 			setApart(side.to)
 		}
 	}
-	if first(v.Prompt) == nil {
-		n := 0
-		for n < min(len(p.Chosen.Messages), len(p.Rejected.Messages)) && reflect.DeepEqual(p.Chosen.Messages[n], p.Rejected.Messages[n]) {
-			n++
-		}
+	if p.Chosen.Opening == 0 && p.Rejected.Opening == 0 {
+		n := alike(p.Chosen.Messages, p.Rejected.Messages)
 		p.Chosen.Opening, p.Rejected.Opening = n, n
+	}
+	if unasked(p.Chosen) || unasked(p.Rejected) {
+		return p, refuse(noPrompt, "none of the columns %s says anything, and the sides do not begin alike", askedIn)
 	}
 	for _, r := range []dataset.Row{p.Chosen, p.Rejected} {
 		if r.NotDemonstrated() != "" {
@@ -115,17 +108,57 @@ func pairOf(line []byte) (p Pair, err error) {
 	return p, nil
 }
 
-// side adds messages, or a text that is one message of a role.
-func (c *conversation) side(v jsontext.Value, role string) error {
-	list, err := unwrapped(v)
-	if err == nil && list.Kind() == '[' {
-		return c.add(list)
+// sideOf is the conversation that ends with one side. Without a prompt, a side that begins with what a person says is whole.
+func (v *preference) sideOf(said jsontext.Value) (row dataset.Row, err error) {
+	c := conversation{lenient: true} // what went wrong is shown as it went
+	if !says(v.Prompt) {
+		if err := c.side(said, chat.Assistant); err != nil {
+			return row, err
+		}
+		asked, _ := v.asked()
+		if n := len(c.messages); n > 1 && (c.messages[0].Role != chat.Assistant || asked == nil) {
+			return dataset.Row{Messages: withSystem(c.messages, text(v.system()))}, nil
+		}
+		c = conversation{lenient: true}
 	}
-	if v.Kind() != '"' {
-		return refuse(badShape, "neither messages nor a text")
+	if err := v.openingOf(&c); err != nil {
+		return row, err
 	}
-	c.messages = append(c.messages, chat.Message{Role: role, Content: text(v)})
-	return nil
+	opening := len(c.messages)
+	if err := c.side(said, chat.Assistant); err != nil {
+		return row, err
+	}
+	opening = c.unrepeated(opening)
+	return dataset.Row{Messages: c.messages, Opening: opening}, nil
+}
+
+// unasked reports whether nothing stands before what a side says of its own, or a system message alone before what a person says.
+func unasked(r dataset.Row) bool {
+	for _, m := range r.Messages[:r.Opening] {
+		if m.Role != chat.System {
+			return false
+		}
+	}
+	return r.Opening == 0 || r.Opening < len(r.Messages) && r.Messages[r.Opening].Role != chat.Assistant
+}
+
+// listed are the tools of a pair.
+func (v *preference) listed() jsontext.Value {
+	var request struct {
+		Tools jsontext.Value `json:"tools"`
+	}
+	if v.Input.Kind() == '{' && decode(v.Input, &request) == nil {
+		return first(v.Tools, v.Functions, request.Tools)
+	}
+	return first(v.Tools, v.Functions)
+}
+
+// alike is how many messages two conversations begin with alike.
+func alike(a, b []chat.Message) (n int) {
+	for n < min(len(a), len(b)) && reflect.DeepEqual(a[n], b[n]) {
+		n++
+	}
+	return n
 }
 
 // EncodePairs are lines that LoadPairs reads as the same pairs.

@@ -11,9 +11,6 @@ import (
 	"hone/internal/text/toolcall"
 )
 
-// turns are the conversation under either name.
-func (r *record) turns() jsontext.Value { return first(r.Conversations, r.Conversation) }
-
 func fitsAPIGen(r *record) bool {
 	turns := r.turns()
 	return turns != nil && r.System != nil && r.Tools != nil && bytes.Contains(turns, []byte(`function_call`))
