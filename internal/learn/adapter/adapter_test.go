@@ -80,7 +80,12 @@ func TestLoadRefuses(t *testing.T) {
 		`{"peft_type": "LORA", "r": 2, "exclude_modules": "x"}`:         "exclude_modules",
 		`{"peft_type": "LORA", "r": 2, "init_lora_weights": "pissa"}`:   "init_lora_weights",
 		`{"peft_type": "LORA", "r": 2, "of_next_year": 1}`:              "of_next_year",
-		`{"peft_type": "LORA"}`:                                         "rank",
+		`{"peft_type": "LORA", "r": 0}`:                                 "rank",
+		`{"peft_type": "LORA", "r": null}`:                              "null where a number must stand: r",
+		`{"peft_type": "LORA", "r": 2, "lora_alpha": null}`:             "null where a number must stand: lora_alpha",
+		`{"peft_type": "LORA", "alpha_pattern": {"v": 1, "q": null}}`:   "alpha_pattern of q",
+		`{"peft_type": "LORA", "rank_pattern": {"q": null}}`:            "rank_pattern of q",
+		`{"peft_type": "LORA", "lora_alpha": "16"}`:                     "PEFT's configuration",
 		`{"peft_type": "LORA", "r": "two"}`:                             "PEFT's configuration",
 		`{"peft_type"`:                                                  "PEFT's configuration",
 	} {
@@ -100,6 +105,33 @@ func TestLoadRefuses(t *testing.T) {
 			continue
 		}
 		wantFault(t, err, path, want)
+	}
+}
+
+// What a configuration leaves out is what PEFT 0.18's LoraConfig has by default.
+func TestLoadTakesDefaults(t *testing.T) {
+	c, tensors := example()
+	for config, want := range map[string]adapter.Config{
+		`{"peft_type": "LORA", "r": 2}`:                                       {Rank: 2, Alpha: 8},
+		`{"peft_type": "LORA", "lora_alpha": 32}`:                             {Rank: 8, Alpha: 32},
+		`{"peft_type": "LORA"}`:                                               {Rank: 8, Alpha: 8},
+		`{"peft_type": "LORA", "r": 4, "lora_alpha": 0}`:                      {Rank: 4, Alpha: 0},
+		`{"peft_type": "LORA", "r": 4, "lora_alpha": 0.5}`:                    {Rank: 4, Alpha: 0.5},
+		`{"peft_type": "LORA", "alpha_pattern": null, "rank_pattern": null}`:  {Rank: 8, Alpha: 8},
+		`{"peft_type": "LORA", "use_rslora": null, "lora_dropout": null}`:     {Rank: 8, Alpha: 8},
+		`{"peft_type": "LORA", "use_rslora": true, "alpha_pattern": {"q":1}}`: {Rank: 8, Alpha: 8, UseRSLoRA: true},
+	} {
+		dir := t.TempDir()
+		if err := adapter.Save(dir, c, tensors); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, adapter.ConfigFile), []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := adapter.Load(dir)
+		if err != nil || got.Rank != want.Rank || got.Alpha != want.Alpha || got.UseRSLoRA != want.UseRSLoRA {
+			t.Errorf("%s: %+v, %v", config, got, err)
+		}
 	}
 }
 

@@ -136,6 +136,29 @@ func unsupported(text []byte) ([]string, error) {
 	return found, nil
 }
 
+// nulls lists the numbers by which an adapter is scaled that are null, which PEFT cannot compute with. Read into a number, null would leave it as
+// it is without a word.
+func nulls(text []byte) (found []string) {
+	var values map[string]json.RawMessage
+	if json.Unmarshal(text, &values) != nil {
+		return nil
+	}
+	for _, key := range []string{"r", "lora_alpha", "rank_pattern", "alpha_pattern"} {
+		var inner map[string]json.RawMessage
+		switch {
+		case string(values[key]) == "null" && !strings.HasSuffix(key, "_pattern"):
+			found = append(found, key)
+		case json.Unmarshal(values[key], &inner) == nil:
+			for _, name := range slices.Sorted(maps.Keys(inner)) {
+				if string(inner[name]) == "null" {
+					found = append(found, key+" of "+name)
+				}
+			}
+		}
+	}
+	return found
+}
+
 // harmless are keys of how an adapter was made or is to be run.
 const harmless = `auto_mapping revision peft_version megatron_core qalora_group_size runtime_config num_virtual_tokens
 	token_dim num_transformer_submodules num_attention_heads num_layers`

@@ -79,7 +79,7 @@ func Save(dir string, c Config, tensors []Tensor) error {
 
 // Load reads an adapter folder. What would change the maths and is not supported is refused.
 func Load(dir string) (Config, map[string]Tensor, error) {
-	var c Config
+	c := Config{Rank: 8, Alpha: 8} // PEFT's defaults, where the file leaves them out
 	bad := func(file, why string, err error) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the adapter", Where: filepath.Join(dir, file), Why: why, Err: err,
 			Next: "name the folder that holds " + ConfigFile + " and " + WeightsFile}
@@ -98,6 +98,8 @@ func Load(dir string) (Config, map[string]Tensor, error) {
 		return c, nil, bad(ConfigFile, "its peft_type is "+c.PEFTType+"; only LORA is supported", nil)
 	case len(unknown) > 0:
 		return c, nil, bad(ConfigFile, "it sets what hone does not compute: "+strings.Join(unknown, ", "), nil)
+	case nulls(text) != nil:
+		return c, nil, bad(ConfigFile, "null where a number must stand: "+strings.Join(nulls(text), ", "), nil)
 	case c.Rank < 1:
 		return c, nil, bad(ConfigFile, "its rank is not positive", nil)
 	}
