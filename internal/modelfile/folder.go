@@ -1,10 +1,12 @@
 package modelfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +47,46 @@ func openFolder(path string) (*Model, error) {
 	if err != nil {
 		return nil, errors.Join(bad(file, "", err), f.close())
 	}
-	return &Model{Path: path, Config: config, source: f, Vocabulary: Vocabulary{BOS: -1, EOS: -1}}, nil
+	m := &Model{Path: path, Config: config, source: f, Vocabulary: Vocabulary{BOS: -1, EOS: -1}}
+	if m.untied, err = f.untied(config); err != nil {
+		return nil, errors.Join(bad(configFile, "", err), f.close())
+	}
+	m.Config.TiedHead = config.TiedHead && !m.untied
+	return m, nil
+}
+
+// untied reports whether the files hold an output head of its own, where the configuration says that the embedding is the head. A copy
+// of the embedding is none. Another is what the model was trained with: since version 5 transformers too takes it, and says that it does.
+func (f *folder) untied(c Config) (bool, error) {
+	const head = "lm_head.weight"
+	if !c.TiedHead {
+		return false, nil
+	}
+	embedding := c.Prefix + "model.embed_tokens.weight"
+	if c.Prefix != "" && f.dtype(head) != "" && !f.alike(head, embedding) {
+		return false, fmt.Errorf("tie_word_embeddings is true, and the files hold %s, which is not %s", head, embedding)
+	}
+	return f.dtype(c.Prefix+head) != "" && !f.alike(c.Prefix+head, embedding), nil
+}
+
+// alike reports whether two tensors are one, or one is the other rounded to fewer bits.
+func (f *folder) alike(a, b string) bool {
+	x, y := f.where[a], f.where[b]
+	if x == nil || y == nil || !slices.Equal(x.entries[a].Shape, y.entries[b].Shape) {
+		return false
+	}
+	if x.DType(a) == y.DType(b) {
+		return bytes.Equal(x.raw(a), y.raw(b))
+	}
+	const relative, least = 1.0 / (1 << 8), 1.0 / (1 << 24) // of bfloat16, and what binary16 has below its normal numbers
+	other := floats(y.raw(b), y.DType(b))
+	for i, v := range floats(x.raw(a), x.DType(a)) {
+		v, w := float64(v), float64(other[i])
+		if !(math.Abs(v-w) <= relative*math.Abs(v)+least) {
+			return false
+		}
+	}
+	return true
 }
 
 // index is model.safetensors.index.json: which shard holds a tensor.

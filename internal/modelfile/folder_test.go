@@ -62,6 +62,79 @@ func TestOpenFolder(t *testing.T) {
 	}
 }
 
+// Of an embedding that is said to be the head too, and a head beside it, the head counts unless it is a copy.
+func TestHeadBesideATiedEmbedding(t *testing.T) {
+	tensor := func(name, dtype string, dims []int, values []float32) NewTensor {
+		return NewTensor{Name: name, DType: dtype, Dims: dims, Read: func() ([]float32, error) { return values, nil }}
+	}
+	fine := make([]float32, 24) // needs more bits than bfloat16 has
+	for i := range fine {
+		fine[i] = 1 + float32(i)/1000
+	}
+	last := slices.Clone(fine)
+	last[23] = 2
+	gemma := `{"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 8, "intermediate_size": 4, "num_hidden_layers": 1,
+		"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4, "vocab_size": 3, "max_position_embeddings": 16}}`
+	untied := strings.Replace(tinyConfig, "true", "false", 1)
+	for name, c := range map[string]struct {
+		config, prefix, head string // head: its whole name
+		dtypes               [2]string
+		dims                 []int
+		values               []float32
+		tied                 bool
+		why                  string
+	}{
+		"none":                 {tinyConfig, "", "", [2]string{"F32", "F32"}, nil, nil, true, ""},
+		"a copy":               {tinyConfig, "", "lm_head.weight", [2]string{"F32", "F32"}, []int{3, 8}, fine, true, ""},
+		"a copy in bfloat16":   {tinyConfig, "", "lm_head.weight", [2]string{"BF16", "BF16"}, []int{3, 8}, fine, true, ""},
+		"a rounded copy":       {tinyConfig, "", "lm_head.weight", [2]string{"F32", "BF16"}, []int{3, 8}, fine, true, ""},
+		"a copy that is finer": {tinyConfig, "", "lm_head.weight", [2]string{"BF16", "F32"}, []int{3, 8}, fine, true, ""},
+		"another":              {tinyConfig, "", "lm_head.weight", [2]string{"F32", "F32"}, []int{3, 8}, count(24), false, ""},
+		"another at its end":   {tinyConfig, "", "lm_head.weight", [2]string{"BF16", "BF16"}, []int{3, 8}, last, false, ""},
+		"another, rounded":     {tinyConfig, "", "lm_head.weight", [2]string{"F32", "F16"}, []int{3, 8}, last, false, ""},
+		"of another shape":     {tinyConfig, "", "lm_head.weight", [2]string{"F32", "F32"}, []int{4, 6}, fine, false, ""},
+		"said to be untied":    {untied, "", "lm_head.weight", [2]string{"F32", "F32"}, []int{3, 8}, fine, false, ""},
+		"prefixed, a copy":     {gemma, "language_model.", "language_model.lm_head.weight", [2]string{"F32", "F32"}, []int{3, 8}, fine, true, ""},
+		"prefixed, another":    {gemma, "language_model.", "language_model.lm_head.weight", [2]string{"F32", "F32"}, []int{3, 8}, last, false, ""},
+		"outside the prefix":   {gemma, "language_model.", "lm_head.weight", [2]string{"F32", "F32"}, []int{3, 8}, last, true, "tie_word_embeddings"},
+		"a copy outside":       {gemma, "language_model.", "lm_head.weight", [2]string{"F32", "F32"}, []int{3, 8}, fine, true, ""},
+	} {
+		for _, maxShard := range []int64{1 << 30, 1} {
+			dir, to := t.TempDir(), t.TempDir()
+			put(t, dir, configFile, c.config)
+			tensors := []NewTensor{tensor(c.prefix+"model.embed_tokens.weight", c.dtypes[0], []int{3, 8}, fine)}
+			if c.head != "" {
+				tensors = append(tensors, tensor(c.head, c.dtypes[1], c.dims, c.values))
+			}
+			if err := WriteShards(dir, tensors, maxShard); err != nil {
+				t.Fatal(err)
+			}
+			m, err := Open(dir)
+			if c.why != "" {
+				wantFault(t, err, filepath.Join(dir, configFile), c.why)
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if m.Config.TiedHead != c.tied {
+				t.Errorf("%s: tied %v, want %v", name, m.Config.TiedHead, c.tied)
+			}
+			if _, err := m.CopyRest(to, ""); err != nil {
+				t.Error(err)
+			}
+			text, err := os.ReadFile(filepath.Join(to, configFile))
+			if config, also := ParseConfig(text); err != nil || also != nil || config.TiedHead != c.tied {
+				t.Errorf("%s: the copied configuration says tied %v, want %v: %v, %v", name, config.TiedHead, c.tied, err, also)
+			}
+			if err := m.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 func TestOpenFolderRefuses(t *testing.T) {
 	first, second := "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
 	for name, c := range map[string]struct {

@@ -81,17 +81,18 @@ func (m *Model) CopyRest(dir, dtype string) (tokenizer bool, err error) {
 		}
 		tokenizer = tokenizer || name == "tokenizer.json"
 	}
-	if dtype == "" {
+	if dtype == "" && !m.untied {
 		return tokenizer, nil
 	}
-	return tokenizer, retype(filepath.Join(dir, configFile), typeNames[dtype])
+	return tokenizer, m.reconfigure(filepath.Join(dir, configFile), typeNames[dtype])
 }
 
 // typeNames are config.json's names of the types that weights are written in.
 var typeNames = map[string]string{"F32": "float32", "BF16": "bfloat16"}
 
-// retype names another type of the weights in a config.json, at every place that names one.
-func retype(path, name string) error {
+// reconfigure names another type of the weights in a config.json, at every place that names one, and says of a head of its own that it is.
+// An empty name leaves the type.
+func (m *Model) reconfigure(path, name string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -102,8 +103,15 @@ func retype(path, name string) error {
 	if err := d.Decode(&config); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if !retypeObject(config, name) {
+	if name != "" && !retypeObject(config, name) {
 		config["torch_dtype"] = name
+	}
+	if m.untied {
+		const key = "tie_word_embeddings"
+		config[key] = false
+		if text, ok := config["text_config"].(map[string]any); ok && text[key] != nil {
+			text[key] = false
+		}
 	}
 	return writeJSON(path, config)
 }

@@ -32,6 +32,7 @@ type Model struct {
 	Config     Config
 	Vocabulary Vocabulary // empty where the folder's tokenizer.json is the vocabulary
 	source     source
+	untied     bool // the head is one of its own, whatever config.json says
 }
 
 // source is a file format.

@@ -140,8 +140,13 @@ func (f *Safetensors) Tensor(name string) ([]float32, []int, error) {
 	if !ok {
 		return nil, nil, fmt.Errorf("the file does not hold it")
 	}
-	raw := f.body[e.Offsets[0]:e.Offsets[1]]
-	return floats(raw, e.DType), slices.Clone(e.Shape), nil
+	return floats(f.raw(name), e.DType), slices.Clone(e.Shape), nil
+}
+
+// raw are the bytes of a tensor that is there.
+func (f *Safetensors) raw(name string) []byte {
+	e := f.entries[name]
+	return f.body[e.Offsets[0]:e.Offsets[1]]
 }
 
 // BF16 is Model.BF16.
