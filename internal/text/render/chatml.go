@@ -104,6 +104,7 @@ func (c *ChatML) Next(messages []chat.Message, at int, completion []int32, tools
 		return nil, "", err
 	}
 	written, sampled := c.tok.Decode(shown), c.tok.Decode(completion)
+	messages, _ = inOrder(messages)
 	if written == sampled || written == sampled+"<|im_end|>" {
 		ids, err = c.bridge(completion, messages[at+1:])
 		return ids, "", err
@@ -208,6 +209,7 @@ func (r *row) add(trained bool, ids ...int32) {
 // conversation renders the system message with the tools, then the rest. completion renders an assistant message.
 func (c *ChatML) conversation(r *row, messages []chat.Message, tools []chat.Tool, completion func(chat.Message) ([]int32, error)) error {
 	system, given := c.options.System, len(messages) > 0 && messages[0].Role == chat.System
+	messages, _ = inOrder(messages) // the span of results after each other is the last one's, whichever that is
 	if given {
 		system, messages = messages[0].Content, messages[1:]
 	}

@@ -21,15 +21,17 @@ type conversation struct {
 	listed   chat.Value // of tools; nil without
 	shift    int        // how many messages stand before the caller's: the default system message, or none
 	sentinel string     // a character that occurs nowhere else
+	at       []int      // where the caller's messages stood before inOrder; nil where all stand there still
 }
 
 func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conversation, error) {
+	messages, at := inOrder(messages)
 	shift := 0
 	if s := v.options.System; s != "" && (len(messages) == 0 || messages[0].Role != chat.System) {
 		messages = append([]chat.Message{{Role: chat.System, Content: s}}, messages...)
 		shift = 1
 	}
-	c := &conversation{v: v, messages: v.renamed(messages), tools: tools, shift: shift}
+	c := &conversation{v: v, messages: v.renamed(messages), tools: tools, shift: shift, at: at}
 	for i, m := range c.messages {
 		if m.Role == chat.Assistant && m.ReasoningContent == "" {
 			if thought, content, ended := v.reasoning.split(m.Content, false); ended && thought != "" {

@@ -230,7 +230,9 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 	if s == nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the conversation has no assistant message to train on"}
 	}
-	return masked(append(out, s.row()), messages)
+	rows, err := masked(append(out, s.row()), messages)
+	asGiven(rows, c.at)
+	return rows, err
 }
 
 // masked leaves out of the loss what messages with NoLoss say, and rows that then train nothing. A row ends with its last trained id.
