@@ -84,6 +84,8 @@ func (m *served) form(q *request, prompt []int32) (policy.Constraint, *apiError)
 			continue
 		case !forced && !q.strict[t.Name]:
 			t.InputSchema = nil // the model's own doing
+		case len(t.InputSchema) == 0 || string(t.InputSchema) == "null":
+			t.InputSchema = json.RawMessage(`{}`) // without parameters, as OpenAI says of a tool that leaves them out
 		}
 		want.Tools = append(want.Tools, t)
 	}

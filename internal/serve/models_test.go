@@ -266,6 +266,45 @@ func TestWhatCompletionsAreHeldTo(t *testing.T) {
 	}
 }
 
+// A call that is forced has an object as its arguments, whatever the tool says of them, and an empty one where it says nothing.
+func TestArgumentsOfAForcedCall(t *testing.T) {
+	s := &sampler{says: "x", numSlots: 2}
+	h := start(t, s, shaped)
+	const open, n = "CALL f ", len("CALL f ")
+	for _, tc := range []struct{ parameters, good, bad string }{
+		{`,"parameters":{}`, `{}`, `"`},
+		{`,"parameters":{}`, `{}`, `{"a`},
+		{`,"parameters":{}`, `{}`, `1`},
+		{`,"parameters":{}`, `{}`, `null`},
+		{``, `{}`, `[`},
+		{``, `{}`, `{"a`},
+		{`,"parameters":null`, `{}`, `"`},
+		{`,"parameters":{"title":"F","description":"d","$schema":"https://json-schema.org/draft/2020-12/schema"}`, `{}`, `{"a`},
+		{`,"parameters":{"type":"object"}`, `{"a":1}`, `[`},
+		{`,"parameters":{"type":"object","properties":{}}`, `{}`, `{"a`},
+		{`,"parameters":{"type":["object","null"],"properties":{"a":{"type":"integer"}}}`, `{"a":1}`, `null`},
+		{`,"parameters":{"properties":{"a":{"type":"integer"}},"required":["a"]}`, `{"a":1}`, `{}`},
+		{`,"parameters":{"anyOf":[{"type":"string"},{"type":"object","properties":{"a":{"type":"null"}}}]}`, `{"a":null}`, `"x"`},
+		{`,"parameters":{"$ref":"#/$defs/p","$defs":{"p":{"properties":{"a":{"$ref":"#/$defs/n"}}},"n":{"type":"integer"}}}`, `{"a":1}`, `{"a":"`},
+		{`,"parameters":{"minProperties":1}`, `{"a":"b"}`, `7`},
+	} {
+		for _, choice := range []string{`"required"`, `{"type":"function","function":{"name":"f"}}`} {
+			ask(t, h, `,"tools":[{"type":"function","function":{"name":"f"`+tc.parameters+`}}],"tool_choice":`+choice)
+			if held, ends := heldTo(s, open+tc.good); held != n+len(tc.good) || !ends {
+				t.Errorf("%s: %d of %s may be written, may end: %v", tc.parameters, held-n, tc.good, ends)
+			}
+			if held, _ := heldTo(s, open+tc.bad); held == n+len(tc.bad) {
+				t.Errorf("%s: %s may be written", tc.parameters, tc.bad)
+			}
+		}
+	}
+	status, body := post(t, h, "/v1/chat/completions", hi+`,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"string"}}}],`+
+		`"tool_choice":"required"}`)
+	if status != 400 || !strings.Contains(body, "arguments are an object") {
+		t.Errorf("parameters that are no object: status %d: %s", status, body)
+	}
+}
+
 // A thousand tools are many, and one of them can still be required.
 func TestAThousandTools(t *testing.T) {
 	s := &sampler{says: "x"}

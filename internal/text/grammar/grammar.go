@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"hone/internal/chat"
 	"hone/internal/policy"
@@ -16,7 +17,7 @@ type Frame struct{ Open, Middle, Close, Between string }
 // Wanted says what a completion is held to: an answer, calls, or either. Without both it is any JSON object.
 type Wanted struct {
 	Answer json.RawMessage // JSON Schema of the answer; nil: none is wanted
-	Tools  []chat.Tool     // tools of which one is to be called; nil: none is to be
+	Tools  []chat.Tool     // tools of which one is to be called, of those without a schema with any arguments; nil: none is to be
 	Frame  Frame           // of the calls
 	Many   bool            // more than one call may be written, where the frame says what stands between them
 }
@@ -63,11 +64,34 @@ func (b *builder) document(schema json.RawMessage) (symbol, error) {
 	return b.schema(root, root, "#", 0)
 }
 
+// arguments is the rule of a call's arguments: whatever a schema allows beside, they are an object. A schema that is there and demands
+// nothing is that of a tool without parameters. Without a schema any object will do.
+func (b *builder) arguments(schema json.RawMessage) (symbol, error) {
+	root, err := decode(schema)
+	if err != nil {
+		return symbol{}, err
+	}
+	o, object := root.(*chat.Object), chat.NewObject("type", "object")
+	if beside(o, "").Len() == 0 {
+		return b.schema(root, chat.NewObject("type", "object", "additionalProperties", false), "#", 0)
+	}
+	_, typed := o.Get("type")
+	switch kinds, err := typesOf(o, "#"); {
+	case err != nil:
+		return symbol{}, err
+	case !slices.Contains(kinds, "object"):
+		return symbol{}, errors.New("arguments are an object, which its type at # does not allow")
+	case len(kinds) == 1 && typed:
+		return b.schema(root, root, "#", 0)
+	}
+	return b.schema(root, chat.NewObject("allOf", []chat.Value{root, object}), "#", 0)
+}
+
 func (b *builder) calls(w Wanted) (symbol, error) {
 	b.compact = true
 	var tools []sequence
 	for _, t := range w.Tools {
-		arguments, err := b.document(t.InputSchema)
+		arguments, err := b.arguments(t.InputSchema)
 		if err != nil {
 			return symbol{}, fmt.Errorf("tool %q: %w", t.Name, err)
 		}
