@@ -99,6 +99,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	var w struct { // wireMessage would stand in the errors, were it embedded
 		Role             string          `json:"role"`
 		Content          json.RawMessage `json:"content"`
+		Refusal          any             `json:"refusal"` // OpenAI's text of one, beside a content that is null
 		ReasoningContent string          `json:"reasoning_content"`
 		Reasoning        any             `json:"reasoning"` // of some endpoints an object; only a text is one here
 		Thinking         any             `json:"thinking"`
@@ -113,6 +114,9 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	text, err := contentText(w.Content)
 	if err != nil {
 		return fmt.Errorf("message with role %q: %w", w.Role, err)
+	}
+	if no, isText := w.Refusal.(string); isText && text == "" && w.Role == Assistant {
+		text = no
 	}
 	for _, also := range []any{w.Reasoning, w.Thinking} {
 		if text, isText := also.(string); isText && w.ReasoningContent == "" {
@@ -137,14 +141,18 @@ func contentText(raw json.RawMessage) (string, error) {
 		return s, err
 	}
 	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
 	}
 	if err := json.Unmarshal(raw, &parts); err != nil {
 		return "", errors.New("content is neither text nor a list of parts")
 	}
 	text := ""
 	for _, p := range parts {
+		if p.Type == "refusal" {
+			p.Type, p.Text = "text", p.Refusal
+		}
 		if p.Type != "text" {
 			return "", fmt.Errorf("content part of type %q: only text is supported", p.Type)
 		}

@@ -78,6 +78,11 @@ func TestMessageContentForms(t *testing.T) {
 		`{"role":"user"}`:                "",
 		`{"role":"user","content":[]}`:   "",
 		`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`:        "ab",
+		`{"role":"assistant","content":null,"refusal":"No."}`:                                      "No.",
+		`{"role":"assistant","content":"a","refusal":null}`:                                        "a",
+		`{"role":"assistant","content":"a","refusal":"No."}`:                                       "a",
+		`{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`:                      "No.",
+		`{"role":"user","content":null,"refusal":"No."}`:                                           "",
 		`{"role":"user","content": [ {"type":"text","text":"\u00e9"} ],"name":"someone","x":true}`: "é",
 	} {
 		m := chat.Message{Content: "old", ToolCalls: []chat.ToolCall{{ID: "old"}}}

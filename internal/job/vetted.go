@@ -138,10 +138,14 @@ func leftOut(h *host.Host, path string, rows []scenario.Bad) {
 	}
 }
 
-// unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out.
+// unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out. What is left aside of the
+// others is told too.
 func unread(h *host.Host, report *formats.Report, skip bool) error {
 	broken := report.Broken()
 	if broken == nil {
+		for _, line := range report.AsideLines() {
+			h.Say("%s", line)
+		}
 		return nil
 	}
 	if !skip {

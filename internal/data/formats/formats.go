@@ -55,7 +55,8 @@ type columns struct {
 // record is a row to be read: its text, and the further texts where one trace is several (STS, a list of messages).
 type record struct {
 	columns
-	rest [][]byte
+	rest  [][]byte
+	aside []string // what is not read of it, or not learnt, though the row is kept
 }
 
 // format is one way to keep rows.
@@ -174,6 +175,7 @@ func (r *record) read(f *format) (dataset.Row, string, error) {
 	}
 	if row.Outcome == "" { // hone's own record stays as it went
 		setApart(&row)
+		r.aside = append(r.aside, unsaid(&row)...)
 	}
 	if row.ID == "" {
 		row.ID = text(first(r.ID, r.UUID))

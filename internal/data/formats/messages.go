@@ -17,6 +17,7 @@ type message struct {
 	Role             string         `json:"role"`
 	From             string         `json:"from"`
 	Content          jsontext.Value `json:"content"`
+	Refusal          jsontext.Value `json:"refusal"`
 	Value            jsontext.Value `json:"value"`
 	ReasoningContent jsontext.Value `json:"reasoning_content"`
 	Reasoning        jsontext.Value `json:"reasoning"`
@@ -168,6 +169,9 @@ func (c *conversation) addOne(raw jsontext.Value) error {
 
 // assistant adds what an assistant said and called.
 func (c *conversation) assistant(m *message, said string) error {
+	if no := text(m.Refusal); strings.TrimSpace(said) == "" && m.Refusal.Kind() == '"' { // OpenAI has the text of one beside the content
+		said = no
+	}
 	out := chat.Message{Role: chat.Assistant, Content: said, ReasoningContent: m.thought(), NoLoss: m.noLoss()}
 	if legacy := first(m.FunctionCall); legacy != nil {
 		calls, err := c.callList(legacy)
@@ -279,14 +283,17 @@ func contentOf(v jsontext.Value) (string, error) {
 	var b strings.Builder
 	for _, part := range parts {
 		var p struct {
-			Type jsontext.Value `json:"type"`
-			Text jsontext.Value `json:"text"`
+			Type    jsontext.Value `json:"type"`
+			Text    jsontext.Value `json:"text"`
+			Refusal jsontext.Value `json:"refusal"`
 		}
 		switch {
 		case part.Kind() == '"':
 			b.WriteString(text(part))
 		case part.Kind() != '{' || decode(part, &p) != nil || p.Type == nil:
 			return string(v), nil // a tool's list, not a list of parts
+		case text(p.Type) == "refusal" && p.Refusal.Kind() == '"':
+			b.WriteString(text(p.Refusal))
 		case text(p.Type) != "text" || p.Text.Kind() != '"':
 			return "", refuse(badContent, "a part of type %q: hone learns text and calls alone", text(p.Type))
 		default:

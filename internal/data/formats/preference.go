@@ -36,7 +36,7 @@ func LoadPairs(paths []string) ([]Pair, Report, error) {
 		var p Pair
 		if x.Reason == "" {
 			var err error
-			if p, err = pairOf(x.JSON); err != nil {
+			if p, x.aside, err = pairOf(x.JSON); err != nil {
 				x.Reason, x.Detail = badShape, err.Error()
 				if flaw, detail := source.Flaw(x.JSON); flaw != "" {
 					x.Reason, x.Detail = flaw, detail
@@ -62,23 +62,23 @@ func LoadPairs(paths []string) ([]Pair, Report, error) {
 	return pairs, report, err
 }
 
-func pairOf(line []byte) (p Pair, err error) {
+func pairOf(line []byte) (p Pair, aside []string, err error) {
 	var v preference
 	if err := decode(line, &v); err != nil {
-		return p, refuse(badShape, "it is not an object")
+		return p, nil, refuse(badShape, "it is not an object")
 	}
 	chosen, rejected := first(v.Chosen, v.Preferred), first(v.Rejected, v.NonPreferred)
 	if chosen == nil || rejected == nil {
-		return p, refuse(noFormat, `a pair has "chosen" and "rejected"`)
+		return p, nil, refuse(noFormat, `a pair has "chosen" and "rejected"`)
 	}
 	tools, err := toolsOf(v.listed())
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	split := ""
 	if v.Split.Kind() == '"' && text(v.Split) != "" {
 		if split = source.SplitOf(text(v.Split)); split == "" {
-			return p, refuse(noSplit, "%.60q", text(v.Split))
+			return p, nil, refuse(noSplit, "%.60q", text(v.Split))
 		}
 	}
 	for _, side := range []struct {
@@ -86,26 +86,27 @@ func pairOf(line []byte) (p Pair, err error) {
 		to       *dataset.Row
 	}{{chosen, v.ChosenID, &p.Chosen}, {rejected, v.RejectedID, &p.Rejected}} {
 		if *side.to, err = v.sideOf(side.said); err != nil {
-			return p, err
+			return p, nil, err
 		}
 		side.to.ID, side.to.ScenarioID, side.to.Tools, side.to.Split = text(side.id), text(v.ScenarioID), tools, split
-		if first(side.id) == nil { // a trace of hone's stays as it went
-			setApart(side.to)
-		}
 	}
 	if p.Chosen.Opening == 0 && p.Rejected.Opening == 0 {
 		n := alike(p.Chosen.Messages, p.Rejected.Messages)
 		p.Chosen.Opening, p.Rejected.Opening = n, n
 	}
 	if unasked(p.Chosen) || unasked(p.Rejected) {
-		return p, refuse(noPrompt, "none of the columns %s says anything, and the sides do not begin alike", askedIn)
+		return p, nil, refuse(noPrompt, "none of the columns %s says anything, and the sides do not begin alike", askedIn)
 	}
-	for _, r := range []dataset.Row{p.Chosen, p.Rejected} {
+	for _, r := range []*dataset.Row{&p.Chosen, &p.Rejected} {
+		if r.ID == "" { // a trace of hone's stays as it went
+			setApart(r)
+			aside = append(aside, unsaid(r)...)
+		}
 		if r.NotDemonstrated() != "" {
-			return p, refuse(noMessages, "a side in which the assistant says nothing of its own")
+			return p, nil, refuse(noMessages, "a side in which the assistant says nothing of its own")
 		}
 	}
-	return p, nil
+	return p, aside, nil
 }
 
 // sideOf is the conversation that ends with one side. Without a prompt, a side that begins with what a person says is whole.

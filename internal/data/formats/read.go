@@ -38,6 +38,7 @@ type item struct {
 	rest   [][]byte
 	row    dataset.Row
 	format string
+	aside  []string // see record
 }
 
 type work struct {
@@ -147,6 +148,7 @@ func (x *item) make(form *format) {
 		return
 	}
 	x.row, x.format, err = r.read(form)
+	x.aside = r.aside
 	if why, ok := errors.AsType[*refusal](err); ok {
 		x.Reason, x.Detail = why.reason, why.detail
 	} else if err != nil {

@@ -18,8 +18,9 @@ const mostPlaces = 20
 type Report struct {
 	Read    int                 `json:"read"`
 	Kept    int                 `json:"kept"`
-	Formats map[string]int      `json:"formats"` // of the rows that are kept
-	Refused map[string]*Refused `json:"refused"` // by reason
+	Formats map[string]int      `json:"formats"`         // of the rows that are kept
+	Refused map[string]*Refused `json:"refused"`         // by reason
+	Aside   map[string]*Aside   `json:"aside,omitempty"` // of the rows that are kept, what is not read of them, or not learnt
 }
 
 // Refused counts the rows that were refused for one reason.
@@ -41,6 +42,7 @@ func (r *Report) count(x *item) bool {
 	if x.Reason == "" {
 		r.Kept++
 		r.Formats[x.format]++
+		r.leaveAside(x)
 		return true
 	}
 	of := r.Refused[x.Reason]
@@ -131,7 +133,7 @@ func (r *Report) Tell(say func(format string, args ...any)) {
 	for _, name := range slices.Sorted(maps.Keys(r.Formats)) {
 		say("format %s: %s", name, fault.Count(r.Formats[name], "row"))
 	}
-	for _, line := range r.Lines() {
+	for _, line := range append(r.AsideLines(), r.Lines()...) {
 		say("%s", line)
 	}
 }
