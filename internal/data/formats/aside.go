@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/chat"
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 )
@@ -19,6 +22,43 @@ type Aside struct {
 
 // emptyAnswer is what is left aside of a row in which an assistant says and calls nothing.
 const emptyAnswer = "an empty answer"
+
+// everyRow are the columns that are read whatever the format.
+const everyRow = " system system_prompt tools functions available_tools id uuid split opening shown scenario_id scenario_hash trace_id turn n_turns "
+
+// unread tells of the columns of a row that hold something which is not read. read are those of its format; messages are what was read.
+func (r *columns) unread(read string, messages []chat.Message) (aside []string) {
+	found := map[string]jsontext.Value{}
+	if len(r.Others) > 0 {
+		_ = decode(r.Others, &found) // valid: it was decoded
+	}
+	for _, m := range []struct {
+		name  string
+		value jsontext.Value
+	}{{"messages", r.Messages}, {"conversations", r.Conversations}, {"conversation", r.Conversation}, {"trajectory", r.Trajectory},
+		{"query", r.Query}, {"answers", r.Answers}, {"function_call", r.FunctionCall}, {"source_instruction", r.SourceInstruction},
+		{"prompt", r.Prompt}, {"question", r.Question}, {"completion", r.Completion}, {"instruction", r.Instruction}, {"input", r.Input},
+		{"output", r.Output}, {"history", r.History}, {"task", r.Task}, {"checks", r.Checks},
+		{"outcome", r.Outcome}, {"terms", r.Terms}, {"turns", r.Turns}} {
+		if m.value != nil {
+			found[m.name] = m.value
+		}
+	}
+	name := func(column string) { aside = append(aside, fmt.Sprintf("the column %q", column)) }
+	for column, v := range found {
+		if says(v) && !slices.Contains(strings.Fields(read), column) && !strings.Contains(everyRow, " "+column+" ") {
+			name(column)
+		}
+	}
+	said := text(r.system())
+	if len(messages) > 0 && messages[0].Role == chat.System && said != "" && strings.TrimSpace(messages[0].Content) != strings.TrimSpace(said) {
+		name("system") // a conversation that has one of its own keeps it
+	}
+	if other := text(first(r.SystemPrompt)); first(r.System) != nil && other != "" && other != said {
+		name("system_prompt")
+	}
+	return aside
+}
 
 // unsaid masks answers that say and call nothing, and tells of them: a model that learns them learns to fall silent.
 func unsaid(row *dataset.Row) (aside []string) {

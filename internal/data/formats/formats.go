@@ -18,7 +18,7 @@ import (
 	"hone/internal/fault"
 )
 
-// columns are the members of a row that any format has. What is not among them is left alone.
+// columns are the members of a row that any format has. What is not among them is told of, see unread.
 type columns struct {
 	Messages      jsontext.Value `json:"messages"`
 	Conversations jsontext.Value `json:"conversations"`
@@ -48,8 +48,8 @@ type columns struct {
 	Checks jsontext.Value `json:"checks"`
 	ID     jsontext.Value `json:"id"`
 	UUID   jsontext.Value `json:"uuid"`
-	Source jsontext.Value `json:"source"`
 	own
+	Others jsontext.Value `json:",embed"` // the rest, as an object
 }
 
 // record is a row to be read: its text, and the further texts where one trace is several (STS, a list of messages).
@@ -64,22 +64,23 @@ type format struct {
 	name, says string
 	fits       func(*record) bool
 	read       func(*record) (dataset.Row, error)
+	reads      string // the columns that read takes, beside those of everyRow
 }
 
 // table is in the order in which they are tried: the first that fits is taken.
 func table() []format {
 	return []format{
-		{"sts", "session traces of the Hub (STS): a line of type session, then its messages", func(r *record) bool { return r.rest != nil && r.Messages == nil }, readSTS},
-		{"toucan", "Toucan-1.5M: messages as a JSON string, available_tools", func(r *record) bool { return r.Messages != nil && r.AvailableTools != nil }, readToucan},
-		{"openai", "OpenAI's messages and tools, function_call too; hone's trajectories; the rows of most data sets on the Hub", func(r *record) bool { return r.Messages != nil }, readOpenAI},
-		{"hermes", "Hermes function calling: conversations with <tool_call> and <tool_response> in the text", fitsHermes, readHermes},
-		{"apigen-mt", "APIGen-MT: conversations of human, gpt, function_call and observation, with a system column", fitsAPIGen, readShareGPT},
-		{"sharegpt", "ShareGPT: conversations of from and value, in its variants", func(r *record) bool { return r.turns() != nil }, readShareGPT},
-		{"xlam", "xLAM and APIGen: query, tools, answers", func(r *record) bool { return r.Query != nil && r.Answers != nil }, readXLAM},
-		{"mcpflow-pairs", "MCP-Flow: source_instruction, function_call", func(r *record) bool { return r.SourceInstruction != nil && r.FunctionCall != nil }, readPair},
-		{"mcpflow-trajectories", "MCP-Flow: a list of messages with one tool call as an object", func(r *record) bool { return r.Trajectory != nil }, readTrajectory},
-		{"prompt-completion", "TRL's prompt and completion, as messages or as texts; the completion is learnt", func(r *record) bool { return r.Prompt != nil && r.Completion != nil }, readCompletion},
-		{"alpaca", "Alpaca: instruction, input and output; system and history as LLaMA-Factory has them", func(r *record) bool { return r.Instruction != nil && r.Output != nil }, readAlpaca},
+		{"sts", "session traces of the Hub (STS): a line of type session, then its messages", func(r *record) bool { return r.rest != nil && r.Messages == nil }, readSTS, "type harness"},
+		{"toucan", "Toucan-1.5M: messages as a JSON string, available_tools", func(r *record) bool { return r.Messages != nil && r.AvailableTools != nil }, readToucan, "messages"},
+		{"openai", "OpenAI's messages and tools, function_call too; hone's trajectories; the rows of most data sets on the Hub", func(r *record) bool { return r.Messages != nil }, readOpenAI, "messages"},
+		{"hermes", "Hermes function calling: conversations with <tool_call> and <tool_response> in the text", fitsHermes, readHermes, "conversations conversation"},
+		{"apigen-mt", "APIGen-MT: conversations of human, gpt, function_call and observation, with a system column", fitsAPIGen, readShareGPT, "conversations conversation"},
+		{"sharegpt", "ShareGPT: conversations of from and value, in its variants", func(r *record) bool { return r.turns() != nil }, readShareGPT, "conversations conversation messages"},
+		{"xlam", "xLAM and APIGen: query, tools, answers", func(r *record) bool { return r.Query != nil && r.Answers != nil }, readXLAM, "query answers"},
+		{"mcpflow-pairs", "MCP-Flow: source_instruction, function_call", func(r *record) bool { return r.SourceInstruction != nil && r.FunctionCall != nil }, readPair, "source_instruction function_call"},
+		{"mcpflow-trajectories", "MCP-Flow: a list of messages with one tool call as an object", func(r *record) bool { return r.Trajectory != nil }, readTrajectory, "trajectory"},
+		{"prompt-completion", "TRL's prompt and completion, as messages or as texts; the completion is learnt", func(r *record) bool { return r.Prompt != nil && r.Completion != nil }, readCompletion, "prompt completion history"},
+		{"alpaca", "Alpaca: instruction, input and output; system and history as LLaMA-Factory has them", func(r *record) bool { return r.Instruction != nil && r.Output != nil }, readAlpaca, "instruction input output history"},
 	}
 }
 
@@ -174,6 +175,10 @@ func (r *record) read(f *format) (dataset.Row, string, error) {
 		return row, f.name, err
 	}
 	if row.Outcome == "" { // hone's own record stays as it went
+		r.aside = r.unread(f.reads, row.Messages)
+		if err := r.addSystem(&row); err != nil {
+			return row, f.name, err
+		}
 		setApart(&row)
 		r.aside = append(r.aside, unsaid(&row)...)
 	}

@@ -8,11 +8,14 @@ import (
 // readCompletion reads TRL's prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. Either is a list of messages or a
 // text. The prompt is given, as TRL's completion_only_loss has it; the completion is learnt.
 func readCompletion(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.Tools)
+	tools, err := toolsOf(r.listed())
 	if err != nil {
 		return dataset.Row{}, err
 	}
 	c := conversation{lenient: outcomeOf(r.Outcome) != "", tools: tools}
+	if err := c.history(r.History); err != nil {
+		return dataset.Row{}, err
+	}
 	if err := c.side(r.Prompt, chat.User); err != nil {
 		return dataset.Row{}, within(err, "prompt")
 	}
@@ -26,7 +29,7 @@ func readCompletion(r *record) (dataset.Row, error) {
 
 // readAlpaca reads an instruction, the input that it is about, and the output. history is a list of earlier questions and answers.
 func readAlpaca(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.Tools)
+	tools, err := toolsOf(r.listed())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -40,5 +43,5 @@ func readAlpaca(r *record) (dataset.Row, error) {
 	}
 	c.messages = append(c.messages, chat.Message{Role: chat.User, Content: said},
 		chat.Message{Role: chat.Assistant, Content: text(r.Output)})
-	return dataset.Row{Messages: withSystem(c.messages, text(r.System)), Tools: tools}, nil
+	return dataset.Row{Messages: c.messages, Tools: tools}, nil
 }

@@ -103,7 +103,7 @@ func outcomeOf(v jsontext.Value) trajectory.Outcome {
 // readOpenAI reads messages and tools, either as a list or as a string of one. function_call and functions are their older form. Contents of
 // Anthropic's blocks are read too.
 func readOpenAI(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(first(r.Tools, r.Functions))
+	tools, err := toolsOf(r.listed())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -112,13 +112,6 @@ func readOpenAI(r *record) (dataset.Row, error) {
 		return dataset.Row{}, err
 	}
 	row := dataset.Row{Messages: c.messages, Tools: tools}
-	if !c.lenient && first(r.Opening) == nil { // Anthropic's requests have it beside the messages
-		system, err := contentOf(first(r.System))
-		if err != nil {
-			return dataset.Row{}, within(err, "system")
-		}
-		row.Messages = withSystem(row.Messages, system)
-	}
 	return row, r.take(&row)
 }
 

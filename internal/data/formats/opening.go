@@ -7,22 +7,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hone/internal/chat"
+	"hone/internal/data/dataset"
 )
 
 // What a column beside the answer may be called that says what is answered, the likelier first. An instruction may have its input in a
 // column of its own, as in Alpaca.
 const askedIn = "prompt, messages, conversations, question, query, instruction, input"
 
-// openingOf adds what an answer in a column of its own answers: the system message, earlier turns, and the question. Where there is no
+// openingOf adds what an answer in a column of its own answers: earlier turns, and the question. Where there is no
 // question it adds nothing.
 func (r *columns) openingOf(c *conversation) error {
 	asked, where := r.asked()
 	if asked == nil {
 		return nil
-	}
-	system, err := contentOf(r.system())
-	if err != nil {
-		return within(err, "system")
 	}
 	if err := c.history(r.History); err != nil {
 		return err
@@ -30,7 +27,6 @@ func (r *columns) openingOf(c *conversation) error {
 	if err := c.side(asked, chat.User); err != nil {
 		return within(err, where)
 	}
-	c.messages = withSystem(c.messages, system)
 	if n := len(c.messages); where != "prompt" && n > 0 && c.messages[n-1].Role == chat.Assistant {
 		return refuse(badShape, "%q ends with an answer, and there is another", where)
 	}
@@ -39,6 +35,23 @@ func (r *columns) openingOf(c *conversation) error {
 
 // system is the system message that stands in a column.
 func (r *columns) system() jsontext.Value { return first(r.System, r.SystemPrompt) }
+
+// listed are the tools of a row, whatever their column is called.
+func (r *columns) listed() jsontext.Value { return first(r.Tools, r.Functions, r.AvailableTools) }
+
+// addSystem puts the system message that stands in a column before a row's messages, unless they begin with one.
+func (r *columns) addSystem(row *dataset.Row) error {
+	system, err := contentOf(r.system())
+	if err != nil {
+		return within(err, "system")
+	}
+	before := len(row.Messages)
+	row.Messages = withSystem(row.Messages, system)
+	if added := len(row.Messages) - before; row.Opening > 0 {
+		row.Opening += added
+	}
+	return nil
+}
 
 // asked is the first column that asks something, and its name; nil where none does.
 func (r *columns) asked() (jsontext.Value, string) {

@@ -9,7 +9,7 @@ import (
 
 // readXLAM reads a query and the calls that answer it. What the calls gave is not in such a row.
 func readXLAM(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.Tools)
+	tools, err := toolsOf(r.listed())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -24,7 +24,7 @@ func readXLAM(r *record) (dataset.Row, error) {
 
 // readPair reads MCP-Flow's instruction and the one call that follows. Its tools are in files of their own: name them with --catalog.
 func readPair(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.Tools)
+	tools, err := toolsOf(r.listed())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -49,7 +49,7 @@ func asked(task string, calls []chat.ToolCall) ([]chat.Message, error) {
 
 // readTrajectory reads MCP-Flow's list of messages, whose calls are objects without an id.
 func readTrajectory(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(first(r.Tools, r.Functions))
+	tools, err := toolsOf(r.listed())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -60,7 +60,7 @@ func readTrajectory(r *record) (dataset.Row, error) {
 
 // readSTS reads a session header and its message lines.
 func readSTS(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.Tools)
+	tools, err := toolsOf(r.listed())
 	if err != nil {
 		return dataset.Row{}, err
 	}

@@ -81,11 +81,12 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 			return p, nil, refuse(noSplit, "%.60q", text(v.Split))
 		}
 	}
+	reads := ""
 	for _, side := range []struct {
 		said, id jsontext.Value
 		to       *dataset.Row
 	}{{chosen, v.ChosenID, &p.Chosen}, {rejected, v.RejectedID, &p.Rejected}} {
-		if *side.to, err = v.sideOf(side.said); err != nil {
+		if *side.to, reads, err = v.sideOf(side.said); err != nil {
 			return p, nil, err
 		}
 		side.to.ID, side.to.ScenarioID, side.to.Tools, side.to.Split = text(side.id), text(v.ScenarioID), tools, split
@@ -93,6 +94,12 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 	if p.Chosen.Opening == 0 && p.Rejected.Opening == 0 {
 		n := alike(p.Chosen.Messages, p.Rejected.Messages)
 		p.Chosen.Opening, p.Rejected.Opening = n, n
+	}
+	aside = v.unread(reads, p.Chosen.Messages)
+	for _, r := range []*dataset.Row{&p.Chosen, &p.Rejected} {
+		if err := v.addSystem(r); err != nil {
+			return p, nil, err
+		}
 	}
 	if unasked(p.Chosen) || unasked(p.Rejected) {
 		return p, nil, refuse(noPrompt, "none of the columns %s says anything, and the sides do not begin alike", askedIn)
@@ -109,28 +116,36 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 	return p, aside, nil
 }
 
-// sideOf is the conversation that ends with one side. Without a prompt, a side that begins with what a person says is whole.
-func (v *preference) sideOf(said jsontext.Value) (row dataset.Row, err error) {
+// sideOf is the conversation that ends with one side, and the columns that it is read from. Without a prompt, a side that begins with what a
+// person says is whole.
+func (v *preference) sideOf(said jsontext.Value) (row dataset.Row, reads string, err error) {
 	c := conversation{lenient: true} // what went wrong is shown as it went
 	if !says(v.Prompt) {
 		if err := c.side(said, chat.Assistant); err != nil {
-			return row, err
+			return row, "", err
 		}
 		asked, _ := v.asked()
 		if n := len(c.messages); n > 1 && (c.messages[0].Role != chat.Assistant || asked == nil) {
-			return dataset.Row{Messages: withSystem(c.messages, text(v.system()))}, nil
+			return dataset.Row{Messages: c.messages}, "", nil
 		}
 		c = conversation{lenient: true}
 	}
 	if err := v.openingOf(&c); err != nil {
-		return row, err
+		return row, "", err
 	}
 	opening := len(c.messages)
 	if err := c.side(said, chat.Assistant); err != nil {
-		return row, err
+		return row, "", err
 	}
 	opening = c.unrepeated(opening)
-	return dataset.Row{Messages: c.messages, Opening: opening}, nil
+	_, reads = v.asked()
+	switch reads {
+	case "instruction":
+		reads += " input"
+	case "conversations":
+		reads += " conversation"
+	}
+	return dataset.Row{Messages: c.messages, Opening: opening}, reads + " history", nil
 }
 
 // unasked reports whether nothing stands before what a side says of its own, or a system message alone before what a person says.
@@ -149,9 +164,9 @@ func (v *preference) listed() jsontext.Value {
 		Tools jsontext.Value `json:"tools"`
 	}
 	if v.Input.Kind() == '{' && decode(v.Input, &request) == nil {
-		return first(v.Tools, v.Functions, request.Tools)
+		return first(v.columns.listed(), request.Tools)
 	}
-	return first(v.Tools, v.Functions)
+	return v.columns.listed()
 }
 
 // alike is how many messages two conversations begin with alike.

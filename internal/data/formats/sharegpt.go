@@ -16,16 +16,15 @@ func fitsAPIGen(r *record) bool {
 	return turns != nil && r.System != nil && r.Tools != nil && bytes.Contains(turns, []byte(`function_call`))
 }
 
-// readShareGPT reads turns of from and value: human, gpt, function_call, observation and their other names. A system column is the
-// first message.
+// readShareGPT reads turns of from and value: human, gpt, function_call, observation and their other names.
 func readShareGPT(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(first(r.Tools, r.Functions))
+	tools, err := toolsOf(r.listed())
 	if err != nil {
 		return dataset.Row{}, err
 	}
 	c := conversation{tools: tools}
 	err = c.add(first(r.turns(), r.Messages))
-	return dataset.Row{Messages: withSystem(c.messages, text(r.System)), Tools: tools}, err
+	return dataset.Row{Messages: c.messages, Tools: tools}, err
 }
 
 func withSystem(messages []chat.Message, system string) []chat.Message {
@@ -60,7 +59,11 @@ func readHermes(r *record) (dataset.Row, error) {
 		return dataset.Row{}, refuse(badShape, "conversations are not a list of turns")
 	}
 	var c conversation
-	listed := first(r.Tools)
+	if system := r.system(); system != nil && (len(turns) == 0 || roleOf(&turns[0]) != chat.System) {
+		turns = append([]message{{Role: chat.System, Content: system}}, turns...)
+		r.System, r.SystemPrompt = nil, nil // read
+	}
+	listed := r.listed()
 	for i := range turns {
 		m := &turns[i]
 		said, err := contentOf(first(m.Content, m.Value))
