@@ -45,7 +45,7 @@ func TestCollectGoesOnWithAConversation(t *testing.T) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	var f firsts
-	if _, err := job.SequencesOf(toyApp(nil, nil).Host, &basemodel.Model{Renderer: &f}, "out", rows, 10); err != nil || len(f.from) != 1 || f.from[0] != 6 {
+	if _, err := job.SequencesOf(toyApp(nil, nil).Host, &basemodel.Model{Renderer: &f}, "out", rows, 10, false); err != nil || len(f.from) != 1 || f.from[0] != 6 {
 		t.Errorf("trained from %v, %v", f.from, err)
 	}
 }

@@ -245,7 +245,7 @@ type SFTAsked struct {
 	Data, Catalog string // conversations; tools of rows that name none
 	Output        string // run directory
 	Steps         int    // in place of sft.epochs; 0: what the keys say
-	SkipBad       bool   // rows that cannot be read are left out
+	SkipBad       bool   // rows that cannot be read or rendered are left out
 	AllowFindings lint.Allowed
 }
 
@@ -286,7 +286,7 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 	if err != nil {
 		return err
 	}
-	j := &Job{Env: e, Verb: "sft", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, Data: a.Data, AllowFindings: a.AllowFindings}}
+	j := &Job{Env: e, Verb: "sft", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, Data: a.Data, AllowFindings: a.AllowFindings}, SkipBad: a.SkipBad}
 	defer j.Close()
 	if e.DryRun {
 		return j.RehearseSFT(d, rows)

@@ -31,7 +31,7 @@ func TestWhatIsRenderedIsCounted(t *testing.T) {
 		rendered int
 	}{{10 * all * tokenBytes, all}, {10*all*tokenBytes - 1, checkEvery}} {
 		x := &tens{}
-		_, err := sequencesWithin(c.free, quiet(t), &basemodel.Model{Renderer: x}, "data.jsonl", make([]dataset.Row, all), 100)
+		_, err := sequencesWithin(c.free, quiet(t), &basemodel.Model{Renderer: x}, "data.jsonl", make([]dataset.Row, all), 100, false)
 		if (err != nil) != (c.rendered < all) || x.rendered != c.rendered {
 			t.Errorf("%+v: %d rendered, %v", c, x.rendered, err)
 		}

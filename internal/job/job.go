@@ -102,7 +102,7 @@ type Job struct {
 	Kept   Kept
 	Dir    *run.Dir // nil until it has begun
 
-	SkipBad bool // scenarios that cannot be done on the servers are left out
+	SkipBad bool // scenarios that cannot be done on the servers are left out, and rows that cannot be rendered
 }
 
 // Begin creates the run directory, unless the run is resumed. It comes after all that can be wrong with what the user

@@ -35,7 +35,7 @@ import (
 
 // ResumeSFT goes on with a stopped run of hone sft.
 func ResumeSFT(ctx context.Context, e Env, path string, b Begun, _ toolset.Source) error {
-	j := &Job{Env: e, Verb: "sft", Path: path, Kept: b.Flags}
+	j := &Job{Env: e, Verb: "sft", Path: path, Kept: b.Flags, SkipBad: true} // what the run began without
 	defer j.Close()
 	if over, err := j.over(b, sftStage, "final", j.sayTuned); over || err != nil {
 		return err
@@ -281,7 +281,7 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 		return l, err
 	}
 	sequences := func(rows []dataset.Row) ([]batch.Sequence, error) {
-		return SequencesOf(j.Host, l.Model, d.path, unroll.All(j.Config.SFT.Unroll, rows), j.Config.Model.Context)
+		return SequencesOf(j.Host, l.Model, d.path, unroll.All(j.Config.SFT.Unroll, rows), j.Config.Model.Context, j.SkipBad)
 	}
 	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
 		l.Held, err = sequences(held)
@@ -289,6 +289,9 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 			j.Say("note: the loss is measured on nothing: of the split validation, %v", why)
 			err = nil
 		}
+	}
+	if f, is := err.(*fault.Error); is && f.What == unrendered {
+		err = orSkip(err)
 	}
 	if err != nil {
 		return l, err
@@ -502,16 +505,16 @@ func (j *Job) sayTuned(final string) error {
 }
 
 // SequencesOf renders rows as training rows, whose Group is the number of their conversation. One that the context does not hold is left out: cut short, it would teach to
-// stop.
-func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
-	return sequencesWithin(freeMemory(), h, m, path, rows, context)
+// stop. So is, with skip, one that cannot be rendered.
+func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int, skip bool) ([]batch.Sequence, error) {
+	return sequencesWithin(freeMemory(), h, m, path, rows, context, skip)
 }
 
-func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
+func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int, skip bool) ([]batch.Sequence, error) {
 	var out []batch.Sequence
 	splits, conversation := 0, 0
 	var long []string // places of those that the context does not hold
-	longest := 0
+	longest, bad := 0, refusedRows{}
 	held := rendering{one: "row", all: len(rows), free: free}
 	for i, r := range rows {
 		if err := held.refuse(i, path); err != nil {
@@ -521,8 +524,12 @@ func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, 
 			conversation++
 		}
 		rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
+		if err != nil && skip {
+			bad.add(&r, err)
+			continue
+		}
 		if err != nil {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: where(&r), Err: err}
+			return nil, &fault.Error{Code: fault.CodeUsage, What: unrendered, Where: where(&r), Err: err, Next: "correct the row"}
 		}
 		for _, s := range rendered {
 			if s.Rewrite != "" {
@@ -543,8 +550,13 @@ func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, 
 		why = "more tokens than model.context, at most " + strconv.Itoa(longest)
 	}
 	sayLeftOut(h, long, why)
+	bad.say(h)
 	if splits > 1 {
 		h.Say("%d rows in all begin anew within a conversation, because the chat template rewrites what was said before", splits)
+	}
+	if len(out) == 0 && len(bad) > 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation can be learnt from", Where: path, Why: "none fits the chat template and model.context; see above",
+			Next: "give other conversations"}
 	}
 	if len(out) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation fits the model's context", Where: path,

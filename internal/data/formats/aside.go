@@ -20,8 +20,11 @@ type Aside struct {
 	First string `json:"first"` // where the first one stands
 }
 
-// emptyAnswer is what is left aside of a row in which an assistant says and calls nothing.
-const emptyAnswer = "an empty answer"
+// What is left aside of a row beside columns: an answer that says and calls nothing, and one that nothing asked for.
+const (
+	emptyAnswer = "an empty answer"
+	firstAnswer = "an answer that nothing stands before"
+)
 
 // everyRow are the columns that are read whatever the format.
 const everyRow = " system system_prompt tools functions available_tools id uuid split opening shown scenario_id scenario_hash trace_id turn n_turns "
@@ -60,12 +63,18 @@ func (r *columns) unread(read string, messages []chat.Message) (aside []string) 
 	return aside
 }
 
-// unsaid masks answers that say and call nothing, and tells of them: a model that learns them learns to fall silent.
+// unsaid masks answers that teach nothing, and tells of them. A model that learns empty ones learns to fall silent; what a conversation begins
+// with, a greeting, is never prompted for, and stays as what the next answer stands behind.
 func unsaid(row *dataset.Row) (aside []string) {
 	for i := range row.Messages {
 		m := &row.Messages[i]
-		if row.Learnt(i) && strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0 {
-			m.NoLoss, aside = true, []string{emptyAnswer}
+		empty := strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0
+		switch {
+		case !row.Learnt(i):
+		case empty:
+			m.NoLoss, aside = true, append(aside, emptyAnswer)
+		case i == 0:
+			m.NoLoss, aside = true, append(aside, firstAnswer)
 		}
 	}
 	return aside

@@ -82,6 +82,27 @@ func TestRefusalsAreAnswersAndEmptyAnswersAreNotLearnt(t *testing.T) {
 	}
 }
 
+// What a conversation begins with answers nothing: it is context.
+func TestAnswersThatNothingStandsBefore(t *testing.T) {
+	for _, x := range []struct {
+		row, learnt string
+		told        bool
+	}{
+		{`{"messages":[{"role":"assistant","content":"hi"},{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}`, "a", true},
+		{`{"conversations":[{"from":"gpt","value":"hi"},{"from":"human","value":"q"},{"from":"gpt","value":"a"}]}`, "a", true},
+		{`{"messages":[{"role":"assistant","content":"hi"}]}`, "", true},
+		{`{"messages":[{"role":"system","content":"s"},{"role":"assistant","content":"hi"}]}`, "hi", false},
+		{`{"system":"s","messages":[{"role":"assistant","content":"hi"}]}`, "hi", false},
+		{`{"prompt":[{"role":"assistant","content":"hi"},{"role":"user","content":"q"}],"completion":"a"}`, "a", false},
+		{`{"messages":[{"role":"assistant","content":"hi","weight":0},{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}`, "a", false},
+	} {
+		rows, report := rowsIn(t, x.row)
+		if len(rows) != 1 || learnt(rows[0]) != x.learnt || (report.Aside[firstAnswer] != nil) != x.told {
+			t.Errorf("%s: %+v, %q", x.row, rows, report.AsideLines())
+		}
+	}
+}
+
 func TestEmptySidesOfPairs(t *testing.T) {
 	const whole = `{"messages":[{"role":"user","content":"q"}],"chosen":[{"role":"assistant","content":CHOSEN},{"role":"user","content":"so"},` +
 		`{"role":"assistant","content":"Paris"}],"rejected":"Rome"}`

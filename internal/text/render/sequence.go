@@ -35,6 +35,9 @@ type turn struct {
 
 // turn asks the template for the completion that message i is.
 func (c *conversation) turn(i int) (turn, error) {
+	if i == 0 { // templates are not made for a conversation of no messages, and many refuse it
+		return turn{}, badMessage(c.messages[i], "nothing stands before it, so that nothing prompts for it")
+	}
 	prompt, _, err := c.text(i, true)
 	if err != nil {
 		return turn{}, err
@@ -206,7 +209,7 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 	var out []Sequence
 	var s *sequence
 	for i, m := range c.messages {
-		if m.Role != chat.Assistant || i-c.shift < first {
+		if m.Role != chat.Assistant || i-c.shift < first || i == 0 { // what begins a conversation answers nothing
 			continue
 		}
 		t, err := c.turn(i)
