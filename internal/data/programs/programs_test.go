@@ -372,3 +372,14 @@ func TestNamesOfTwo(t *testing.T) {
 		}
 	}
 }
+
+func TestArticles(t *testing.T) {
+	for text, want := range map[string]string{
+		"Add a {one} {x}.":                    "Add an author Ana.",
+		"Whose {attr}? A {one} has a {attr}.": "Whose price? An author has a price.",
+	} {
+		if got := fill(text, map[string]string{"one": "author", "x": "Ana", "attr": "price"}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -86,6 +86,9 @@ func forms(of, split string) []form {
 	return []form{none}
 }
 
+// before matches an article and the slot that it stands before.
+var before = regexp.MustCompile(`\b[aA] \{\w+\}`)
+
 var optional = regexp.MustCompile(`\{,(\w+)\}`)
 
 // fill puts slots into a wording. {,filter} is ", looking only at the MANY FILTER" where there is a filter.
@@ -98,6 +101,12 @@ func fill(text string, slots map[string]string) string {
 			return ""
 		}
 		return " among the " + slots["many"] + " " + slots[m[2:len(m)-1]]
+	})
+	text = before.ReplaceAllStringFunc(text, func(m string) string { // "a author"
+		if one := slots[m[3:len(m)-1]]; one != "" && strings.ContainsRune("aeiou", rune(one[0])) {
+			return m[:1] + "n" + m[1:]
+		}
+		return m
 	})
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
@@ -207,13 +216,18 @@ func (a Answer) check(ask, answer string) scenario.Check {
 	return c
 }
 
+var (
+	wordFirst = regexp.MustCompile(`^\w`)
+	wordLast  = regexp.MustCompile(`\w$`)
+)
+
 // whole matches a value that is no part of a longer word.
 func whole(value string) string {
 	text := regexp.QuoteMeta(value)
-	if regexp.MustCompile(`^\w`).MatchString(value) {
+	if wordFirst.MatchString(value) {
 		text = `\b` + text
 	}
-	if regexp.MustCompile(`\w$`).MatchString(value) {
+	if wordLast.MatchString(value) {
 		text += `\b`
 	}
 	return text
