@@ -193,7 +193,8 @@ func (d *drawer) adjust() *Program {
 		if !ok {
 			return nil
 		}
-		where, slots["filter"] = []Cond{c}, phrase
+		where = []Cond{c}
+		d.narrow(slots, t, phrase)
 		tables = (Query{Table: t, Where: where, Agg: "COUNT"}).tables()
 	}
 	rows := t.rows(where)

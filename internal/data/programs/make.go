@@ -48,13 +48,16 @@ func (t *Table) Named(row []any) string {
 	return name
 }
 
-// Filter draws a condition on a table, with the rows that meet it and the phrase for it.
-func Filter(r *rand.Rand, w *World, t *Table) (rows [][]any, phrase string, ok bool) {
-	c, phrase, ok := (&drawer{r: r, w: w}).condition(t, t.Label)
+// Filter draws a condition on a table, with the rows that meet it and the slots that say it: a phrase, or a noun.
+func Filter(r *rand.Rand, w *World, t *Table) (rows [][]any, slots map[string]string, ok bool) {
+	d := &drawer{r: r, w: w}
+	c, phrase, ok := d.condition(t, t.Label)
 	if !ok {
-		return nil, "", false
+		return nil, nil, false
 	}
-	return t.rows([]Cond{c}), phrase, true
+	slots = d.about(t)
+	slots["filter"] = phrase
+	return t.rows([]Cond{c}), slots, true
 }
 
 // Edge says which columns of a table make its rows relations: from one thing to another, of a type. ok is false where

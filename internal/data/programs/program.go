@@ -327,6 +327,12 @@ func (d *drawer) about(t *Table) map[string]string {
 	return slots
 }
 
+// narrow says in slots what a condition says: by its phrase, or by the noun that it made.
+func (d *drawer) narrow(slots map[string]string, t *Table, phrase string) {
+	maps.Copy(slots, d.about(t))
+	slots["filter"] = phrase
+}
+
 // tables are the tables of a query, the first its own.
 func (q Query) tables() (list []*Table) {
 	list = []*Table{q.Table}

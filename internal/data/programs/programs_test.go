@@ -383,3 +383,45 @@ func TestArticles(t *testing.T) {
 		}
 	}
 }
+
+// What is changed of some things alone is said of these, in a phrase or by their noun.
+func TestFilterIsSaid(t *testing.T) {
+	tasks := TableOf("tasks", Records(`[{"id": 1, "title": "Call Ana", "status": "open", "days": 3},
+		{"id": 2, "title": "Buy milk", "status": "done", "days": 5}, {"id": 3, "title": "Fix door", "status": "open", "days": 8}]`))
+	nouns := 0
+	for seed := range uint64(60) {
+		_, slots, ok := Filter(rand.New(rand.NewPCG(seed, 1)), &World{Tables: []*Table{tasks}, Listed: true}, tasks)
+		if ok && slots["filter"] == "" && slots["many"] == tasks.Many {
+			t.Errorf("%v are all", slots)
+		}
+		if ok && slots["filter"] == "" {
+			nouns++
+		}
+	}
+	if nouns == 0 {
+		t.Error("no noun was drawn")
+	}
+}
+
+func TestConditionsAreSaid(t *testing.T) {
+	nouns := 0
+	for seed := range uint64(300) {
+		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
+		for _, kind := range []string{Total, Best, Adjust} {
+			p := Draw(rand.New(rand.NewPCG(seed, 2)), w, kind)
+			if p == nil || p.slots["x"] != "" || p.slots["filter"] != "" {
+				continue
+			}
+			_, where, some := strings.Cut(strings.ReplaceAll(p.Steps[len(p.Steps)-1].SQL, " IS NOT NULL", ""), " WHERE ")
+			if !some || !strings.Contains(where, "=") {
+				continue
+			}
+			if nouns++; p.slots["many"] == p.Tables[0].Many {
+				t.Errorf("%s of all %s: %s", kind, p.slots["many"], where)
+			}
+		}
+	}
+	if nouns == 0 {
+		t.Error("no noun was drawn")
+	}
+}

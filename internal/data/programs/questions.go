@@ -172,7 +172,8 @@ func (d *drawer) total() *Program {
 		if !ok {
 			return nil
 		}
-		q.Where, slots["filter"] = []Cond{c}, phrase
+		q.Where = []Cond{c}
+		d.narrow(slots, t, phrase)
 	}
 	if len(t.rows(q.Where)) < 2 {
 		return nil
@@ -211,7 +212,8 @@ func (d *drawer) best() *Program {
 		if !ok {
 			return nil
 		}
-		q.Where, slots["filter"] = []Cond{c}, phrase
+		q.Where = []Cond{c}
+		d.narrow(slots, t, phrase)
 	}
 	if !d.clear(q) {
 		return nil

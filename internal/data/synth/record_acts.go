@@ -380,12 +380,11 @@ func (m *maker) changeAll(
 	pattern string,
 	slots map[string]string,
 ) (*programs.Program, []Call) {
-	rows, phrase, ok := programs.Filter(r, s.World, t)
+	rows, all, ok := programs.Filter(r, s.World, t)
 	if !ok || len(rows) > mostAtOnce {
 		return nil, nil
 	}
-	all := t.Slots(nil)
-	all["filter"], all["table"] = phrase, t.Name
+	all["table"] = t.Name
 	if slots != nil {
 		all["verb"] = slots["verb"]
 	}
