@@ -25,7 +25,10 @@ func TestCheckLock(t *testing.T) {
 	if got := checkLock("s", server); len(got) != 1 || got[0].Status != Warn || !strings.Contains(got[0].Detail, "nothing of it is installed") || got[0].Next != "hone servers add "+dir {
 		t.Errorf("%+v", got)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "node_modules"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "node_modules", "a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "node_modules", "a", "package.json"), []byte(`{"name": "a", "version": "1.0.0"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "node_modules", ".package-lock.json"), []byte(`{"packages": {`+a+`}}`), 0o644); err != nil {
