@@ -10,13 +10,12 @@ import (
 // Op compares a column with a value.
 type Op string
 
-// The operations. Null and Given take no value.
+// The operations. Null takes no value.
 const (
 	Is     Op = "="
 	Above  Op = ">"
 	Below  Op = "<"
 	Null   Op = "IS NULL"
-	Given  Op = "IS NOT NULL"
 	Within Op = "LIKE" // of a date: in a month or year, which the value is the beginning of
 	Among  Op = "IN"   // the value is a list
 )
@@ -34,14 +33,13 @@ type Cond struct {
 type Query struct {
 	Table *Table
 	Where []Cond
-	// Agg is COUNT, SUM, AVG, MIN, MAX, or "" for the rows' values of Column; Distinct is each value once.
-	Agg      string
-	Column   int
-	Of       int // as of Cond; -1
-	Distinct bool
-	Order    int // column that sorts, -1: none
-	Desc     bool
-	Limit    int // 0: all
+	// Agg is COUNT, SUM, AVG, MIN, MAX, or "" for the rows' values of Column.
+	Agg    string
+	Column int
+	Of     int // as of Cond; -1
+	Order  int // column that sorts, -1: none
+	Desc   bool
+	Limit  int // 0: all
 }
 
 func (t *Table) value(row []any, column, of int) any {
@@ -64,8 +62,6 @@ func (c Cond) holds(t *Table, row []any) bool {
 	switch c.Op {
 	case Null:
 		return v == nil
-	case Given:
-		return v != nil
 	case Within:
 		return v != nil && strings.HasPrefix(Show(v), Show(c.Value))
 	case Among:
@@ -114,10 +110,7 @@ func (q Query) Run() (values []any) {
 		return []any{int64(len(rows))}
 	}
 	for _, row := range rows {
-		if v := q.Table.value(row, q.Column, q.Of); !q.Distinct ||
-			!slices.ContainsFunc(values, func(o any) bool { return equal(o, v) }) {
-			values = append(values, v)
-		}
+		values = append(values, q.Table.value(row, q.Column, q.Of))
 	}
 	if q.Agg != "" {
 		return aggregate(q.Agg, values)
@@ -221,7 +214,7 @@ func (t *Table) stored(column int, before string) string {
 func (t *Table) test(column int, before string, op Op, value any) string {
 	c := t.Columns[column]
 	switch {
-	case op == Null || op == Given:
+	case op == Null:
 		return before + Ident(c.Name) + " " + string(op)
 	case op == Within:
 		return before + Ident(c.Name) + " LIKE " + Literal(Show(value)+"%")
@@ -268,7 +261,7 @@ func (q Query) SQL() string {
 		}
 	}
 	for _, c := range q.Where {
-		if c.Op == Null || c.Op == Given {
+		if c.Op == Null {
 			join(c.Column, keyItself)
 		} else {
 			join(c.Column, c.Of)
@@ -285,8 +278,6 @@ func (q Query) SQL() string {
 		what = q.column(q.Column, q.Of, len(joins) > 0)
 		if q.Agg != "" {
 			what = q.Agg + "(" + what + ")"
-		} else if q.Distinct {
-			what = "DISTINCT " + what
 		}
 	}
 	text := "SELECT " + what + " FROM " + Ident(q.Table.Name) + strings.Join(joins, "")
@@ -307,7 +298,7 @@ func (q Query) where(joined bool) string {
 	var parts []string
 	for _, c := range q.Where {
 		t, column, before := q.Table, c.Column, ""
-		if ref := t.Columns[column].Ref; ref != nil && c.Op != Null && c.Op != Given {
+		if ref := t.Columns[column].Ref; ref != nil && c.Op != Null {
 			if t, column = ref, c.Of; column < 0 {
 				column = ref.Label
 			}
@@ -333,7 +324,7 @@ func filter(t *Table, where []Cond) string {
 	var parts []string
 	for _, c := range where {
 		column := t.Columns[c.Column]
-		if column.Ref == nil || c.Op == Null || c.Op == Given {
+		if column.Ref == nil || c.Op == Null {
 			parts = append(parts, t.test(c.Column, "", c.Op, c.Value))
 			continue
 		}
