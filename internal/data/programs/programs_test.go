@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	_ "modernc.org/sqlite"
 
@@ -158,22 +157,6 @@ func TestAnAnswerThatListsEverythingFails(t *testing.T) {
 	}
 }
 
-// Each pattern has words for each split, and no held-out wording is one of training's.
-func TestWordings(t *testing.T) {
-	for pattern, by := range wordings() {
-		for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
-			if len(by[split]) == 0 {
-				t.Errorf("%s has no words for %s", pattern, split)
-			}
-			for _, text := range by[split] {
-				if split != scenario.Train && slices.Contains(by[scenario.Train], text) {
-					t.Errorf("%s: %q is trained on", pattern, text)
-				}
-			}
-		}
-	}
-}
-
 func TestWords(t *testing.T) {
 	for name, want := range map[string]string{"doctor_id": "doctor", "UnitPriceEUR": "unit price eur", "id": "id", "weight-kg": "weight kg", "createdAt": "created at"} {
 		if got := Words(name); got != want {
@@ -284,16 +267,6 @@ func TestAnswersThatSayMoreFail(t *testing.T) {
 	}
 }
 
-// A request that begins with a name of other letters stays a text.
-func TestNamesOfOtherLetters(t *testing.T) {
-	for seed := range uint64(30) {
-		text := people(rand.New(rand.NewPCG(seed, 6)), "élise: what age?")
-		if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) || !strings.Contains(text, "lise: what age?") {
-			t.Errorf("%q", text)
-		}
-	}
-}
-
 func TestStateOfATableThatIsAKeyAlone(t *testing.T) {
 	table := &Table{Name: "tags", Columns: []Column{{Name: "id"}}}
 	if got := table.State(false); got != "SELECT id FROM tags ORDER BY id" {
@@ -330,24 +303,6 @@ func TestNounsOfTwoRequests(t *testing.T) {
 	}
 	if several < 20 {
 		t.Errorf("%d were drawn", several)
-	}
-}
-
-// Each split has words of its own.
-func TestSplitsAreSaidInTheirOwnWords(t *testing.T) {
-	w := Invent(rand.New(rand.NewPCG(1, 1)), 0)
-	for _, kind := range []string{Lookup, Count, Set, Remove} {
-		p := Draw(rand.New(rand.NewPCG(2, 2)), w, kind)
-		for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
-			for seed := range uint64(20) {
-				text, _, _ := p.say(rand.New(rand.NewPCG(seed, 3)), split)
-				if !slices.ContainsFunc(wordings()[p.pattern][split], func(of string) bool {
-					return strings.HasPrefix(text, fill(of, p.slots))
-				}) {
-					t.Errorf("%s: %q", split, text)
-				}
-			}
-		}
 	}
 }
 

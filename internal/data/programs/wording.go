@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"hone/internal/episode/scenario"
 )
@@ -18,12 +18,12 @@ import (
 var wordingsFile []byte
 
 // wordings are the requests by pattern and split. Held-out tasks are in words that no training task has.
-func wordings() (all map[string]map[string][]string) {
+var wordings = sync.OnceValue(func() (all map[string]map[string][]string) {
 	if err := json.Unmarshal(wordingsFile, &all); err != nil {
 		panic(err) // the file is compiled in
 	}
 	return all
-}
+})
 
 // Worded is a program as a task.
 type Worded struct {
@@ -34,8 +34,8 @@ type Worded struct {
 
 // form is how an answer is asked for, and how it then reads.
 type form struct {
-	ask  string // "" says nothing of it
-	read func(a Answer) string
+	manner string // in which it is asked for; "" says nothing of it
+	read   func(a Answer) string
 }
 
 func joined(a Answer) string { return strings.Join(a.Values, ", ") }
@@ -46,42 +46,22 @@ func sorted(a Answer) string {
 	return strings.Join(values, ", ")
 }
 
-// forms are the ways to ask for an answer of some form, by split.
-func forms(of, split string) []form {
-	last := form{"End with a line ANSWER: and the answer.", func(a Answer) string { return "ANSWER: " + joined(a) }}
-	if split != scenario.Train {
-		last.ask = "The last line of your reply must be \"ANSWER: \" and then the result."
-	}
+func lines(a Answer) string { return strings.Join(a.Values, "\n") }
+
+func last(a Answer) string { return "ANSWER: " + joined(a) }
+
+// forms are the ways in which an answer of some form is asked for.
+func forms(of string) []form {
 	none := form{"", joined}
-	say := func(train, held string, read func(Answer) string) form {
-		if split == scenario.Train {
-			return form{train, read}
-		}
-		return form{held, read}
-	}
 	switch of {
 	case "number":
-		return []form{
-			none,
-			none,
-			say("Just the number.", "Reply with nothing but the number.", joined),
-			say("Answer with a number only.", "Only give me the figure.", joined),
-			last,
-		}
+		return []form{none, none, {"number", joined}, {"number", joined}, {"last", last}}
 	case "text":
-		return []form{none, none, say("Just the answer, no sentence.", "Reply with that alone.", joined), last}
+		return []form{none, none, {"text", joined}, {"last", last}}
 	case "list":
-		return []form{
-			none,
-			say("Comma-separated, please.", "Separate them by commas.", joined),
-			say(
-				"One per line.",
-				"Put each on a line of its own.",
-				func(a Answer) string { return strings.Join(a.Values, "\n") },
-			),
-		}
+		return []form{none, {"comma", joined}, {"lines", lines}}
 	case "yes_no":
-		return []form{none, say("Answer yes or no.", "A plain yes or no will do.", joined)}
+		return []form{none, {"yes_no", joined}}
 	}
 	return []form{none}
 }
@@ -119,10 +99,20 @@ func fill(text string, slots map[string]string) string {
 
 // Word words a program for a split. The same stream gives the same words.
 func (p *Program) Word(r *rand.Rand, split string) Worded {
-	text, answer, checks := p.say(r, split)
+	text, answer, checks := p.say(r, split, mistype)
 	if p.then != nil {
-		more, also, others := p.then.say(r, split)
-		text += pick(r, []string{" ", " Also: ", " Then: ", "\n"}) + more
+		more, also, others := p.then.say(r, split, mistype)
+		switch by := pick(r, manners()["second"][split]); by {
+		case "":
+			if !ends(text) {
+				text += "."
+			}
+			text += " " + p.then.begin(more, unicode.ToUpper)
+		case "\n":
+			text += by + more
+		default:
+			text = follow(text, by) + " " + p.then.begin(more, unicode.ToLower)
+		}
 		switch {
 		case answer == "" || answer == done:
 			answer = also
@@ -138,21 +128,25 @@ func (p *Program) Word(r *rand.Rand, split string) Worded {
 		checks = append(checks, others...)
 	}
 	if p.slots["leave"] != "" {
-		text += pick(r, []string{" Don't change anything.", " Only look, change nothing.", " Leave the data as it is."})
+		text = follow(text, pick(r, manners()["leave"][split]))
 	}
-	return Worded{people(r, text), answer, checks}
+	return Worded{p.address(r, split, text), answer, checks}
 }
 
 // done is what a demonstration says where nothing was asked.
 const done = "Done."
 
-// say words one program, without what is behind it.
-func (p *Program) say(r *rand.Rand, split string) (text, answer string, checks []scenario.Check) {
-	text = fill(pick(r, wordings()[p.pattern][split]), p.slots)
+// say words one program, without what is behind it. A wording is typed before its slots are filled.
+func (p *Program) say(
+	r *rand.Rand,
+	split string,
+	typed func(*rand.Rand, string) string,
+) (text, answer string, checks []scenario.Check) {
+	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.slots)
 	if p.Answer.Form == "" {
 		return text, done, nil
 	}
-	f := pick(r, forms(p.Answer.Form, split))
+	f := pick(r, forms(p.Answer.Form))
 	a := p.Answer
 	switch a.Form {
 	case "unknown":
@@ -173,18 +167,20 @@ func (p *Program) say(r *rand.Rand, split string) (text, answer string, checks [
 		return text, joined(a), []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
 	}
 	if a.Form == "list" && !a.Order && r.IntN(3) == 0 {
-		f = form{"Sorted alphabetically, comma-separated.", sorted}
-		if split != scenario.Train {
-			f.ask = "In alphabetical order, with commas between them."
-		}
 		sortedText := sorted(a)
-		return text + " " + f.ask, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
+		text = follow(text, pick(r, manners()["sorted"][split]))
+		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
+	}
+	if a.Order && p.pattern == "list" { // the others say their order themselves
+		text = follow(text, pick(r, manners()["order"][split]))
 	}
 	answer = f.read(a)
-	if f.ask != "" {
-		text += " " + f.ask
+	ask := ""
+	if f.manner != "" {
+		ask = pick(r, manners()[f.manner][split])
+		text = follow(text, ask)
 	}
-	return text, answer, []scenario.Check{a.check(f.ask, answer)}
+	return text, answer, []scenario.Check{a.check(ask, answer)}
 }
 
 // check is the condition on an answer: to the letter where a form was asked, else that the value is said and little
@@ -255,32 +251,4 @@ func loosely(c scenario.Check) scenario.Check {
 		return scenario.Check{Type: c.Type, Regex: &text}
 	}
 	return c
-}
-
-// people write as they do: mostly as it is, at times in small letters, without the last mark, or with a word more.
-func people(r *rand.Rand, text string) string {
-	switch r.IntN(12) {
-	case 0:
-		text = first(text, unicode.ToLower)
-	case 1:
-		text = strings.TrimRight(text, ".")
-	case 2:
-		text = pick(r, []string{"Hi! ", "Hello, ", "Hey, ", "Morning. "}) + text
-	case 3:
-		text += pick(r, []string{" Thanks!", " Thank you.", " thx", " Cheers"})
-	case 4:
-		text = pick(
-			r,
-			[]string{"Please help: ", "One thing: ", "Quick one: ", "For my report: ", "My boss asks: "},
-		) + text
-	default:
-		text = first(text, unicode.ToUpper)
-	}
-	return text
-}
-
-// first changes the first letter of a text.
-func first(text string, to func(rune) rune) string {
-	r, n := utf8.DecodeRuneInString(text)
-	return string(to(r)) + text[n:]
 }

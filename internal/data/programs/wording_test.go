@@ -1,0 +1,214 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"hone/internal/episode/scenario"
+)
+
+func splits() []string { return []string{scenario.Train, scenario.Validation, scenario.Test} }
+
+var slotName = regexp.MustCompile(`\{,?(\w+)\}`)
+
+// needed are the slots that each wording of a pattern has, and after a bar those that it may have besides.
+func needed() map[string]string {
+	return map[string]string{
+		"lookup": "attr x | one", "join": "attr ref x | refone one", "join_label": "| asks ref x one",
+		"count": "filter many", "sum": "attr filter many", "avg": "attr filter many", "min": "attr filter many",
+		"max": "attr filter many", "best": "attr end filter | many one", "best_super": "filter super | many one",
+		"top": "attr end many n", "list": "filter many", "compare": "attr x y", "yes_no": "filter many",
+		"missing": "attr | many one", "unrelated": "others | many one", "most": "one others",
+		"set": "attr v x | one", "set_all": "attr filter many v", "raise": "attr v x | one", "lower": "attr v x | one",
+		"raise_all": "attr filter many v", "lower_all": "attr filter many v", "remove": "x | one many",
+		"remove_all": "filter many", "insert": "given x | one many", "insert_bare": "x | one many",
+		"add_unless": "given x | one many", "set_if": "attr bound v x", "correct": "attr old v x",
+		"set_two": "attr attr2 v v2 x | one", "set_nothing": "attr x | one", "verb": "verb x | one",
+		"verb_all": "filter many verb", "mark": "v x | attr one", "append": "v x | one", "unappend": "v x",
+		"notes": "x | one", "edge_from": "rel y", "edge_to": "rel x", "edge_count": "rel y", "edge_add": "rel x y",
+		"edge_remove": "rel x y", "worth": "attr many v", "report": "attr filter many", "cannot": "verb",
+	}
+}
+
+// plainly is a wording without what makes no other wording of it: marks, capitals and words of courtesy.
+func plainly(wording string) string {
+	text := regexp.MustCompile(`[^\w{}' ]`).ReplaceAllString(strings.ToLower(wording), " ")
+	text = regexp.MustCompile(`\b(?:please|could you|can you|would you|for me)\b`).ReplaceAllString(text, " ")
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// Each pattern has words for each split that say all of its slots, and no held-out wording is one of training's.
+func TestWordings(t *testing.T) {
+	slots := needed()
+	for pattern := range slots {
+		if wordings()[pattern] == nil {
+			t.Errorf("%s has no words", pattern)
+		}
+	}
+	for pattern, by := range wordings() {
+		must, may, _ := strings.Cut(slots[pattern], "|")
+		said := map[string]string{}
+		for _, split := range splits() {
+			least := map[string]int{scenario.Train: 8, scenario.Validation: 3, scenario.Test: 4}
+			if len(by[split]) < least[split] {
+				t.Errorf("%s has %d wordings for %s", pattern, len(by[split]), split)
+			}
+			for _, text := range by[split] {
+				has := map[string]bool{}
+				for _, m := range slotName.FindAllStringSubmatch(text, -1) {
+					if has[m[1]] = true; !slices.Contains(strings.Fields(must+" "+may), m[1]) {
+						t.Errorf("%s: %q has the slot %s", pattern, text, m[1])
+					}
+				}
+				for _, name := range strings.Fields(must) {
+					if !has[name] {
+						t.Errorf("%s: %q says no %s", pattern, text, name)
+					}
+				}
+				if len(has) == 0 || strings.Contains(text, "{filter}") && !strings.Contains(text, "{many} {filter}") {
+					t.Errorf("%s: %q", pattern, text)
+				}
+				if of, is := said[plainly(text)]; is && of != split {
+					t.Errorf("%s: %q is said in %s and in %s", pattern, text, of, split)
+				}
+				said[plainly(text)] = split
+			}
+		}
+	}
+}
+
+// No manner of a held-out split is one of training's, and each answer's form can be asked for.
+func TestManners(t *testing.T) {
+	for of, by := range manners() {
+		said := map[string]string{}
+		for _, split := range splits() {
+			if len(by[split]) < 2 {
+				t.Errorf("%s has %d for %s", of, len(by[split]), split)
+			}
+			for _, text := range by[split] {
+				if was, is := said[plainly(text)]; is && was != split && strings.TrimSpace(text) != "" {
+					t.Errorf("%s: %q is said in %s and in %s", of, text, was, split)
+				}
+				said[plainly(text)] = split
+				if of == "last" && !strings.Contains(text, "ANSWER: ") {
+					t.Errorf("%q says not what the last line is", text)
+				}
+			}
+		}
+	}
+	for _, of := range []string{"number", "text", "list", "yes_no", "unknown"} {
+		for _, f := range forms(of) {
+			if f.manner != "" && manners()[f.manner] == nil {
+				t.Errorf("%s: nobody asks for %s", of, f.manner)
+			}
+		}
+	}
+}
+
+// Each split has words of its own.
+func TestSplitsAreSaidInTheirOwnWords(t *testing.T) {
+	w := Invent(rand.New(rand.NewPCG(1, 1)), 0)
+	asWritten := func(_ *rand.Rand, wording string) string { return wording }
+	for _, kind := range []string{Lookup, Count, Set, Remove} {
+		p := Draw(rand.New(rand.NewPCG(2, 2)), w, kind)
+		for _, split := range splits() {
+			for seed := range uint64(20) {
+				text, _, _ := p.say(rand.New(rand.NewPCG(seed, 3)), split, asWritten)
+				if !slices.ContainsFunc(wordings()[p.pattern][split], func(of string) bool {
+					return strings.HasPrefix(text, fill(of, p.slots))
+				}) {
+					t.Errorf("%s: %q", split, text)
+				}
+			}
+		}
+	}
+}
+
+// However a request is typed and addressed, its names and values stand in it as they are.
+func TestNamesStayAsTheyAre(t *testing.T) {
+	slots := map[string]string{"asks": "Who is it?"}
+	for _, name := range strings.Fields("one many attr ref refone filter end super n others attr2 v2") {
+		slots[name] = "old pet"
+	}
+	for i, name := range strings.Fields("x y v v2 old given bound rel verb ends") {
+		slots[name] = "élan d'Été " + strings.Repeat("q", i+1) + ". Note: I've" // nothing in it may be mended
+	}
+	var typed, begun, addressed int
+	for pattern, by := range wordings() {
+		for _, split := range splits() {
+			for i, wording := range by[split] {
+				r := rand.New(rand.NewPCG(uint64(i), uint64(len(pattern))))
+				p := &Program{pattern: pattern, slots: slots}
+				hand := mistype(r, wording)
+				text := p.address(r, split, fill(hand, slots))
+				for _, m := range slotName.FindAllStringSubmatch(wording, -1) {
+					value := slots[m[1]]
+					if m[1] != "verb" && strings.HasPrefix(value, "élan") && !strings.Contains(text, value) {
+						t.Errorf("%q has no %s %q", text, m[1], value)
+					}
+				}
+				if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
+					t.Errorf("%q", text)
+				}
+				if hand != wording {
+					typed++
+				}
+				if strings.HasPrefix(text, slots["x"]) {
+					begun++
+				}
+				if !strings.Contains(text, fill(hand, slots)[1:]) || len(text) > len(fill(hand, slots))+2 {
+					addressed++
+				}
+			}
+		}
+	}
+	if typed < 50 || begun < 20 || addressed < 100 {
+		t.Errorf("%d are typed, %d begin with a name, %d are addressed", typed, begun, addressed)
+	}
+}
+
+func TestMistype(t *testing.T) {
+	const wording = "What's the {attr} of the {one} {x}, don't you know?"
+	seen := map[string]bool{}
+	for seed := range uint64(300) {
+		seen[mistype(rand.New(rand.NewPCG(seed, 1)), wording)] = true
+	}
+	for _, want := range []string{
+		wording,
+		"what's the {attr} of the {one} {x}, don't you know?",
+		"Whats the {attr} of the {one} {x}, dont you know?",
+		"What's the {attr} of the {one} {x}, don't you know",
+	} {
+		if !seen[want] {
+			t.Errorf("%q is not among %v", want, seen)
+		}
+	}
+	for text := range seen {
+		if slots := slotName.FindAllString(text, -1); !slices.Equal(slots, slotName.FindAllString(wording, -1)) {
+			t.Errorf("%q", text)
+		}
+	}
+	if got := swap(rand.New(rand.NewPCG(1, 1)), "the total {attribute} of {x}"); got == "the total {attribute} of {x}" ||
+		!strings.Contains(got, "{attribute}") {
+		t.Errorf("%q", got)
+	}
+	if got := swap(rand.New(rand.NewPCG(1, 1)), "{attribute} of {x}"); got != "{attribute} of {x}" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFollow(t *testing.T) {
+	for in, want := range map[[2]string]string{
+		{"How many?", "Just the number."}: "How many? Just the number.",
+		{"how many", "Just the number."}:  "how many, just the number.",
+		{"how many", "I only need it."}:   "how many, I only need it.",
+	} {
+		if got := follow(in[0], in[1]); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
