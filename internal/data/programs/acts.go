@@ -60,7 +60,7 @@ func (d *drawer) set(corrected bool) *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["attr"], slots["v"] = t.named(row), Words(c.Name), c.show(v)
+	slots["x"], slots["attr"], slots["v"] = t.named(row), c.said(), c.show(v)
 	if c.Kind == Date {
 		slots["v"] = d.spokenDate(slots["v"])
 	}
@@ -81,7 +81,7 @@ func (d *drawer) set(corrected bool) *Program {
 		if other == nil || equal(other, v) || equal(other, row[i]) {
 			return nil
 		}
-		if pattern, slots["old"] = "correct", Show(other); c.Ref != nil {
+		if pattern, slots["old"] = "correct", c.show(other); c.Ref != nil {
 			if slots["old"] = c.Ref.named(c.Ref.byKey(other)); slots["old"] == "" {
 				return nil
 			}
@@ -119,7 +119,7 @@ func (d *drawer) setTwo() *Program {
 		if c.Kind == Date {
 			said = d.spokenDate(said)
 		}
-		slots[[]string{"attr", "attr2"}[k]], slots[[]string{"v", "v2"}[k]] = Words(c.Name), said
+		slots[[]string{"attr", "attr2"}[k]], slots[[]string{"v", "v2"}[k]] = c.said(), said
 		sets = append(sets, Ident(c.Name)+" = "+Literal(v))
 	}
 	return &Program{pattern: "set_two", slots: slots, Tables: []*Table{t},
@@ -161,7 +161,7 @@ func (d *drawer) setAll() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["filter"], slots["attr"], slots["v"] = phrase, Words(t.Columns[i].Name), t.Columns[i].show(v)
+	slots["filter"], slots["attr"], slots["v"] = phrase, t.Columns[i].said(), t.Columns[i].show(v)
 	return &Program{
 		pattern: "set_all",
 		slots:   slots,
@@ -202,7 +202,11 @@ func (d *drawer) adjust() *Program {
 		slices.ContainsFunc(rows, func(row []any) bool { _, ok := asFloat(row[i]); return !ok }) {
 		return nil
 	}
-	by := int64(pick(d.r, []int{1, 2, 3, 5, 10}))
+	said := int64(pick(d.r, []int{1, 2, 3, 5, 10}))
+	by := said
+	if t.Columns[i].Cents {
+		by *= 100
+	}
 	up := d.r.IntN(3) > 0
 	sign := "+"
 	if !up {
@@ -211,7 +215,7 @@ func (d *drawer) adjust() *Program {
 			return nil
 		}
 	}
-	slots["attr"], slots["v"] = Words(t.Columns[i].Name), Show(by)
+	slots["attr"], slots["v"] = t.Columns[i].said(), Show(said)
 	pattern := map[bool]string{true: "raise", false: "lower"}[up]
 	if slots["x"] == "" {
 		pattern += "_all"
@@ -231,12 +235,7 @@ func (d *drawer) remove() *Program {
 		return nil
 	}
 	row := d.sole(t)
-	if from, column := d.referrer(t); row == nil ||
-		from != nil &&
-			slices.ContainsFunc(
-				from.Rows,
-				func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) },
-			) {
+	if row == nil || d.w.refers(t, row) {
 		return nil
 	}
 	slots := d.about(t)
@@ -249,13 +248,25 @@ func (d *drawer) remove() *Program {
 	}
 }
 
+// refers reports whether any row refers to that row of a table.
+func (w *World) refers(t *Table, row []any) bool {
+	for _, from := range w.Tables {
+		for _, i := range from.references(t) {
+			if slices.ContainsFunc(from.Rows, func(o []any) bool { return o[i] != nil && equal(o[i], row[t.Key]) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (d *drawer) removeAll() *Program {
 	t, where, phrase := d.filtered(1)
 	if t == nil {
 		return nil
 	}
 	rows := t.rows(where)
-	if from, _ := d.referrer(t); from != nil || len(rows) == 0 || len(rows) > mostChanged {
+	if slices.ContainsFunc(d.w.Tables, func(o *Table) bool { return len(o.references(t)) > 0 }) || len(rows) == 0 || len(rows) > mostChanged {
 		return nil
 	}
 	slots := d.about(t)
@@ -319,7 +330,7 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 			literal,
 		), append(
 			said,
-			Words(c.Name)+" "+text,
+			c.said()+" "+text,
 		)
 	}
 	return columns, literals, said, tables, name
@@ -452,7 +463,8 @@ func (d *drawer) actIf() *Program {
 	}
 	below := less(row[i], bound)
 	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
-	slots["x"], slots["attr"], slots["bound"], slots["v"] = t.named(row), Words(t.Columns[i].Name), Show(bound), Show(v)
+	c := t.Columns[i]
+	slots["x"], slots["attr"], slots["bound"], slots["v"] = t.named(row), c.said(), c.show(bound), c.show(v)
 	p := &Program{
 		pattern: "set_if",
 		slots:   slots,
@@ -464,7 +476,7 @@ func (d *drawer) actIf() *Program {
 		p.Steps = append(p.Steps, update(t, i, Literal(v), q.Where))
 	} else {
 		p.Answer = Answer{Form: "left", Values: []string{
-			fmt.Sprintf("Nothing was changed: the %s of %s is %s.", slots["attr"], slots["x"], Show(row[i]))}}
+			fmt.Sprintf("Nothing was changed: the %s of %s is %s.", slots["attr"], slots["x"], c.show(row[i]))}}
 	}
 	return p
 }

@@ -17,6 +17,9 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 	c := t.Columns[i]
 	row := pick(d.r, t.Rows)
 	v := t.value(row, i, -1)
+	if cond, phrase, ok := d.presence(c, i, v); ok {
+		return cond, phrase, d.divides(t, cond)
+	}
 	if v == nil || Show(v) == "" {
 		return Cond{}, "", false
 	}
@@ -25,10 +28,12 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 	}
 	cond, phrase := Cond{i, -1, Is, v}, strings.ReplaceAll(c.withPhrase(), "{v}", c.show(v))
 	switch {
+	case c.flags(v) && c.Yes != "":
+		phrase = c.flagged(v)
 	case c.Bool:
-		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + Words(c.Name)
-	case c.Ref == nil && c.isClass() && d.many == "" && isWord(Show(v)) && d.r.IntN(5) > 0: // "nurses", "electric bikes"
-		d.one, d.many = c.nouns(t, Show(v))
+		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + c.said()
+	case c.Ref == nil && c.isClass() && d.many == "" && isWord(c.noun(v)) && d.r.IntN(5) > 0: // "nurses", "electric bikes"
+		d.one, d.many = c.nouns(t, c.noun(v))
 		d.look(t, i)
 		phrase = ""
 	case c.Ref == nil && c.isClass() && d.r.IntN(2) == 0: // said as it may not be stored
@@ -40,6 +45,14 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 		}
 		cond.Op, cond.Value = Among, []any{v, other}
 		phrase = strings.ReplaceAll(c.withPhrase(), "{v}", Show(v)+" or "+Show(other))
+	case c.Kind == Date && len(Show(v)) > 10: // a moment is said by its day, month or year
+		prefix := Show(v)[:pick(d.r, []int{4, 7, 10})]
+		cond.Op, cond.Value = Within, prefix
+		said := "in " + spokenMonth(prefix)
+		if len(prefix) == 10 {
+			said = "on " + d.spokenDate(prefix)
+		}
+		phrase = strings.ReplaceAll(c.morePhrase(), "after {v}", said)
 	case c.Kind == Date && strings.Contains(c.morePhrase(), "after {v}") && d.r.IntN(2) == 0: // in a month, or a year
 		prefix := Show(v)[:pick(d.r, []int{4, 7})]
 		cond.Op, cond.Value = Within, prefix
@@ -47,7 +60,7 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 	case c.Ref != nil && d.r.IntN(2) == 0: // what is referred to is named by a property of it
 		return d.byProperty(t, i, row)
 	case ordered(c) && (c.With == "" || d.r.IntN(2) == 0):
-		said := Show(v)
+		said := c.show(v)
 		if c.Kind == Date {
 			said = d.spokenDate(said)
 		}
@@ -56,9 +69,34 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 			cond.Op, phrase = Below, strings.ReplaceAll(c.lessPhrase(), "{v}", said)
 		}
 	case c.Kind == Text && strings.EqualFold(Show(v), "yes") || strings.EqualFold(Show(v), "no"):
-		phrase = fmt.Sprintf("where %s is %s", Words(c.Name), strings.ToLower(Show(v)))
+		phrase = fmt.Sprintf("where %s is %s", c.said(), strings.ToLower(Show(v)))
 	}
 	return cond, phrase, d.divides(t, cond)
+}
+
+// flags reports whether a value of the column is yes or no.
+func (c Column) flags(v any) bool {
+	return c.Bool || v == "yes" || v == "no" || c.Yes != "" && (v == "Y" || v == "N")
+}
+
+// flagged is the phrase for yes or for no.
+func (c Column) flagged(v any) string {
+	if c.show(v) == "yes" {
+		return c.Yes
+	}
+	return c.No
+}
+
+// presence is the condition that a column has a value, or has none, where that is said in a phrase of its own: "not
+// returned yet". A flag always has one.
+func (d *drawer) presence(c Column, column int, v any) (cond Cond, phrase string, ok bool) {
+	switch {
+	case c.No == "" || c.flags(v) || v != nil && d.r.IntN(3) > 0:
+		return Cond{}, "", false
+	case v != nil && c.Yes != "" && d.r.IntN(2) == 0:
+		return Cond{column, -1, Valued, nil}, c.Yes, true
+	}
+	return Cond{column, -1, Null, nil}, c.No, true
 }
 
 // divides reports whether some rows meet a condition and others do not.
@@ -86,7 +124,11 @@ func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 	}
 	base := strings.Replace(c.withPhrase(), ref.One+" {v}", "{v}", 1) // "in room {v}" is "in {v}" before "a room"
 	base = strings.Replace(base, "the {v}", "{v}", 1)
-	phrase := strings.ReplaceAll(base, "{v}", article(ref.One)+" "+strings.ReplaceAll(said, "{v}", Show(to[k])))
+	if ref.Columns[k].flags(to[k]) && ref.Columns[k].Yes != "" {
+		cond.Op, said = Is, ref.Columns[k].flagged(to[k])
+	}
+	said = strings.ReplaceAll(said, "{v}", ref.Columns[k].show(to[k]))
+	phrase := strings.ReplaceAll(base, "{v}", article(ref.One)+" "+said)
 	return cond, phrase, d.divides(t, cond)
 }
 
@@ -94,7 +136,7 @@ func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 // electric bikes.
 func (c Column) nouns(t *Table, value string) (one, many string) {
 	last := lastWord(c.Name)
-	if slices.Contains([]string{"role", "species", "profession", "job", "position", "occupation"}, last) ||
+	if c.Noun || slices.Contains([]string{"role", "species", "profession", "job", "position", "occupation"}, last) ||
 		last == "kind" && t.One != "item" {
 		return value, plural(value)
 	}
@@ -103,7 +145,7 @@ func (c Column) nouns(t *Table, value string) (one, many string) {
 
 // isClass reports whether a column's values say of what sort a thing is.
 func (c Column) isClass() bool {
-	return c.Kind == Text &&
+	return c.Kind == Text && c.Noun || c.Kind == Text &&
 		slices.Contains(
 			[]string{
 				"role",
@@ -125,6 +167,14 @@ func (c Column) isClass() bool {
 			},
 			lastWord(c.Name),
 		)
+}
+
+// noun is a value as it is said for the things themselves: "Cellist" is in small letters then.
+func (c Column) noun(v any) string {
+	if c.Noun {
+		return strings.ToLower(Show(v))
+	}
+	return Show(v)
 }
 
 func lastWord(name string) string {

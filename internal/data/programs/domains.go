@@ -24,6 +24,7 @@ type domainTable struct {
 	One     string         `json:"one"`
 	Many    string         `json:"many"`
 	Rows    [2]int         `json:"rows"`
+	Link    string         `json:"link"` // what a row states of its two references; its columns are these alone
 	Columns []domainColumn `json:"columns"`
 }
 
@@ -38,6 +39,10 @@ type domainColumn struct {
 	Most  string          `json:"most"`
 	Least string          `json:"least"`
 	Asks  string          `json:"asks"`
+	Says  string          `json:"says"`
+	Yes   string          `json:"yes"`
+	No    string          `json:"no"`
+	Noun  bool            `json:"noun"`
 }
 
 func domains() (list []domain) {
@@ -57,7 +62,10 @@ func Invent(r *rand.Rand, index int) *World {
 	w := &World{Name: d.Name}
 	flags := r.IntN(2) == 0 // yes and no are 1 and 0
 	for _, dt := range d.Tables {
-		t := &Table{Name: dt.Name, One: dt.One, Many: dt.Many, Key: 0, Label: 1}
+		t := &Table{Name: dt.Name, One: dt.One, Many: dt.Many, Key: 0, Label: 1, Link: dt.Link}
+		if dt.Link != "" {
+			t.Label = -1
+		}
 		one := strings.ReplaceAll(dt.One, " ", "_")
 		if r.IntN(4) == 0 && Ident(one) == one { // tools that describe a table do not all quote its name
 			t.Name = one
@@ -79,11 +87,19 @@ func Invent(r *rand.Rand, index int) *World {
 				Most:  dc.Most,
 				Least: dc.Least,
 				Asks:  dc.Asks,
+				Says:  dc.Says,
+				Yes:   dc.Yes,
+				No:    dc.No,
+				Noun:  dc.Noun,
+				Cents: len(dc.rule()) > 0 && dc.rule()[0] == "cents",
+			}
+			if dc.Ref == dt.Name {
+				c.Ref = t
 			}
 			if dc.Ref != "" {
-				for k, other := range d.Tables {
-					if other.Name == dc.Ref {
-						c.Ref = w.Tables[k]
+				for k, before := range w.Tables {
+					if d.Tables[k].Name == dc.Ref {
+						c.Ref = before
 					}
 				}
 			}
@@ -93,7 +109,8 @@ func Invent(r *rand.Rand, index int) *World {
 			}
 			t.Columns, gens = append(t.Columns, c), append(gens, dc)
 		}
-		split := len(gens[0].rule()) > 0 && gens[0].rule()[0] == "person" && r.IntN(3) == 0
+		named := gens[0].rule()
+		split := len(named) > 0 && (named[0] == "person" || named[0] == "anyone") && r.IntN(3) == 0
 		if split { // the name itself is said, and stands in two columns
 			t.Columns[1].Parts = []int{len(t.Columns), len(t.Columns) + 1}
 			t.Columns = append(t.Columns, Column{Name: "first_name", Kind: Text}, Column{Name: "last_name", Kind: Text})
@@ -121,7 +138,7 @@ func (t *Table) fill(r *rand.Rand, dt domainTable, gens []domainColumn, split bo
 		for i, dc := range gens {
 			var v any
 			for range 40 { // a label is one row's
-				if v = dc.draw(r, t.Columns[i+1]); i > 0 || !used[Show(v)] {
+				if v = dc.draw(r, t.Columns[i+1]); i > 0 || dt.Link != "" || !used[Show(v)] {
 					break
 				}
 			}
@@ -132,6 +149,13 @@ func (t *Table) fill(r *rand.Rand, dt domainTable, gens []domainColumn, split bo
 				v = map[string]int64{"yes": 1, "no": 0}[Show(v)]
 			}
 			row = append(row, v)
+		}
+		if dt.Link != "" {
+			pair := Show(row[1]) + " " + Show(row[2])
+			if used[pair] {
+				continue
+			}
+			used[pair] = true
 		}
 		if split {
 			first, last, _ := strings.Cut(Show(row[1]), " ")
@@ -164,10 +188,12 @@ func (dc domainColumn) rule() []string {
 func (dc domainColumn) kind() Kind {
 	rule := dc.rule()
 	switch {
-	case dc.Ref != "" || len(rule) > 0 && (rule[0] == "int" || rule[0] == "money"):
+	case dc.Ref != "" || len(rule) > 0 && slices.Contains([]string{"int", "cents", "money"}, rule[0]):
 		return Number
-	case len(rule) > 0 && rule[0] == "date":
+	case len(rule) > 0 && (rule[0] == "date" || rule[0] == "moment"):
 		return Date
+	case len(rule) > 0 && rule[0] == "clock":
+		return Time
 	}
 	return Text
 }
@@ -175,6 +201,8 @@ func (dc domainColumn) kind() Kind {
 func (dc domainColumn) draw(r *rand.Rand, c Column) any {
 	switch {
 	case dc.Null > 0 && r.Float64() < dc.Null:
+		return nil
+	case c.Ref != nil && len(c.Ref.Rows) == 0: // the first of those that refer to each other
 		return nil
 	case c.Ref != nil:
 		return pick(r, c.Ref.Rows)[c.Ref.Key]
@@ -185,13 +213,18 @@ func (dc domainColumn) draw(r *rand.Rand, c Column) any {
 	rule := dc.rule()
 	n := func(i int) int { v, _ := strconv.Atoi(rule[i]); return v } // the file is compiled in
 	switch rule[0] {
-	case "int":
+	case "int", "cents":
 		step := n(3)
 		return int64(n(1) + step*r.IntN((n(2)-n(1))/step+1))
 	case "money":
 		return float64(100*n(1)+10*r.IntN(10*(n(2)-n(1)))+pick(r, []int{0, 5, 9})) / 100
 	case "date":
 		return fmt.Sprintf("%d-%02d-%02d", n(1)+r.IntN(n(2)-n(1)+1), 1+r.IntN(12), 1+r.IntN(28))
+	case "moment":
+		return fmt.Sprintf("%d-%02d-%02d %02d:%02d", n(1)+r.IntN(n(2)-n(1)+1), 1+r.IntN(12), 1+r.IntN(28),
+			7+r.IntN(15), 5*r.IntN(12))
+	case "clock":
+		return fmt.Sprintf("%02d:%02d", n(1)+r.IntN(n(2)-n(1)+1), 15*r.IntN(4))
 	case "code":
 		return fmt.Sprintf("%s-%d", rule[1], 100+r.IntN(900))
 	case "plate":
@@ -213,6 +246,8 @@ func (dc domainColumn) draw(r *rand.Rand, c Column) any {
 func invented(r *rand.Rand, sort string) string {
 	first, last := pick(r, firstNames()), pick(r, lastNames())
 	switch sort {
+	case "anyone": // with letters of other alphabets, too
+		return pick(r, append(foreignNames(), first)) + " " + pick(r, append(foreignSurnames(), last))
 	case "first":
 		return first
 	case "person":
@@ -275,6 +310,14 @@ Park,Quist,Rossi,Singh,Tanaka,Ueda,Vogel,Weber,Xu,Young,Zeman,Almeida,Berg,D'Ang
 Gruber,Hansen,Ivanova,Keller,Larsen,Meyer,Nilsen,Okafor,Petrov,Ramos,Silva,Torres`,
 		",",
 	)
+}
+
+func foreignNames() []string {
+	return splitList("Zoë,José,Søren,Łukasz,Çelik,Björn,Aoife,Nguyễn,Renée,Jiří,Ana,Omar,Tom,Lin,Ida", ",")
+}
+
+func foreignSurnames() []string {
+	return splitList("Müller,Ångström,García,Dvořák,O'Neill,Şahin,Brontë,Nuñez,Wójcik,D'Amico,Smith,Chen,Roy,Hall", ",")
 }
 
 // Held reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas that

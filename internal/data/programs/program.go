@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // The kinds of programs.
@@ -163,7 +164,9 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 func (p *Program) lower(r *rand.Rand) {
 	name := p.slots["x"]
 	exact, loose := "= "+Literal(name), "LIKE "+Literal(strings.ToLower(name))
-	if name == strings.ToLower(name) || r.IntN(8) > 0 || strings.ContainsAny(name, `%_\`) || p.alike(name) ||
+	ascii := strings.IndexFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+	if !ascii || name == strings.ToLower(name) || // LIKE tells "É" from "é"
+		r.IntN(8) > 0 || strings.ContainsAny(name, `%_\`) || p.alike(name) ||
 		!slices.ContainsFunc(p.Steps, func(s Step) bool { return strings.Contains(s.SQL, exact) }) {
 		return
 	}
@@ -194,6 +197,9 @@ func (d *drawer) draw(kind string) *Program {
 	case Join:
 		return d.join()
 	case Count:
+		if d.linking(4) {
+			return d.linked(true)
+		}
 		return d.count(1)
 	case Both:
 		if d.r.IntN(2) == 0 {
@@ -213,6 +219,9 @@ func (d *drawer) draw(kind string) *Program {
 		}
 		return d.top()
 	case List:
+		if d.linking(3) {
+			return d.linked(false)
+		}
 		return d.list(1)
 	case Compare:
 		return d.compare()
@@ -235,8 +244,14 @@ func (d *drawer) draw(kind string) *Program {
 	case Adjust:
 		return d.adjust()
 	case Remove:
+		if d.linking(3) {
+			return d.unlink()
+		}
 		return d.remove()
 	case Insert:
+		if d.linking(3) {
+			return d.link()
+		}
 		return d.insert()
 	case ActIf:
 		return d.actIf()

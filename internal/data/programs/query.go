@@ -10,15 +10,19 @@ import (
 // Op compares a column with a value.
 type Op string
 
-// The operations. Null takes no value.
+// The operations. Null and Valued take no value.
 const (
 	Is     Op = "="
 	Above  Op = ">"
 	Below  Op = "<"
 	Null   Op = "IS NULL"
+	Valued Op = "IS NOT NULL"
 	Within Op = "LIKE" // of a date: in a month or year, which the value is the beginning of
 	Among  Op = "IN"   // the value is a list
 )
+
+// bare reports whether an operation takes no value: it is on a reference itself, and not on what that names.
+func (o Op) bare() bool { return o == Null || o == Valued }
 
 // Cond is one condition on a row. Of a column that refers to another table it is on the row named there: on its label,
 // or on the column Of.
@@ -62,6 +66,8 @@ func (c Cond) holds(t *Table, row []any) bool {
 	switch c.Op {
 	case Null:
 		return v == nil
+	case Valued:
+		return v != nil
 	case Within:
 		return v != nil && strings.HasPrefix(Show(v), Show(c.Value))
 	case Among:
@@ -110,7 +116,7 @@ func (q Query) Run() (values []any) {
 		return []any{int64(len(rows))}
 	}
 	for _, row := range rows {
-		values = append(values, q.Table.value(row, q.Column, q.Of))
+		values = append(values, q.shows().units(q.Table.value(row, q.Column, q.Of)))
 	}
 	if q.Agg != "" {
 		return aggregate(q.Agg, values)
@@ -119,6 +125,18 @@ func (q Query) Run() (values []any) {
 		values = values[:q.Limit]
 	}
 	return values
+}
+
+// shows is the column whose values the query asks for.
+func (q Query) shows() Column {
+	c := q.Table.Columns[q.Column]
+	switch {
+	case c.Ref == nil:
+		return c
+	case q.Of < 0:
+		return c.Ref.Columns[c.Ref.Label]
+	}
+	return c.Ref.Columns[q.Of]
 }
 
 func aggregate(how string, values []any) []any {
@@ -189,12 +207,40 @@ func (q Query) column(column, of int, joined bool) string {
 		if of < 0 {
 			of = c.Ref.Label
 		}
-		return c.Ref.stored(of, Ident(c.Ref.Name)+".")
+		return c.Ref.stored(of, q.Table.joined(column)+".")
 	}
 	if joined {
 		return q.Table.stored(column, Ident(q.Table.Name)+".")
 	}
 	return q.Table.stored(column, "")
+}
+
+// joined is the name under which a query has the table that a column refers to: its own, or that of the column where
+// this table is there already.
+func (t *Table) joined(column int) string {
+	c, same := t.Columns[column], 0
+	for _, o := range t.Columns {
+		if o.Ref == c.Ref {
+			same++
+		}
+	}
+	if c.Ref != t && same == 1 {
+		return Ident(c.Ref.Name)
+	}
+	name := strings.ReplaceAll(Words(c.Name), " ", "_")
+	if strings.EqualFold(name, t.Name) || strings.EqualFold(name, c.Ref.Name) {
+		name += "_2"
+	}
+	return Ident(name)
+}
+
+// selected is a column in SQL in the units that people say.
+func (t *Table) selected(column int, before string) string {
+	text := t.stored(column, before)
+	if t.Columns[column].Cents {
+		text += " / 100.0"
+	}
+	return text
 }
 
 // stored is a column in SQL; of a name in parts, all of these.
@@ -214,7 +260,7 @@ func (t *Table) stored(column int, before string) string {
 func (t *Table) test(column int, before string, op Op, value any) string {
 	c := t.Columns[column]
 	switch {
-	case op == Null:
+	case op.bare():
 		return before + Ident(c.Name) + " " + string(op)
 	case op == Within:
 		return before + Ident(c.Name) + " LIKE " + Literal(Show(value)+"%")
@@ -247,12 +293,17 @@ func (q Query) SQL() string {
 	var joins []string
 	join := func(column, of int) {
 		if ref := q.Table.Columns[column].Ref; ref != nil && of != keyItself {
+			named := q.Table.joined(column)
+			as := named
+			if named != Ident(ref.Name) {
+				as = Ident(ref.Name) + " AS " + named
+			}
 			j := fmt.Sprintf(
 				" JOIN %s ON %s.%s = %s.%s",
-				Ident(ref.Name),
+				as,
 				Ident(q.Table.Name),
 				Ident(q.Table.Columns[column].Name),
-				Ident(ref.Name),
+				named,
 				Ident(ref.Columns[ref.Key].Name),
 			)
 			if !slices.Contains(joins, j) {
@@ -261,7 +312,7 @@ func (q Query) SQL() string {
 		}
 	}
 	for _, c := range q.Where {
-		if c.Op == Null {
+		if c.Op.bare() {
 			join(c.Column, keyItself)
 		} else {
 			join(c.Column, c.Of)
@@ -278,6 +329,9 @@ func (q Query) SQL() string {
 		what = q.column(q.Column, q.Of, len(joins) > 0)
 		if q.Agg != "" {
 			what = q.Agg + "(" + what + ")"
+		}
+		if q.shows().Cents {
+			what += " / 100.0"
 		}
 	}
 	text := "SELECT " + what + " FROM " + Ident(q.Table.Name) + strings.Join(joins, "")
@@ -298,11 +352,11 @@ func (q Query) where(joined bool) string {
 	var parts []string
 	for _, c := range q.Where {
 		t, column, before := q.Table, c.Column, ""
-		if ref := t.Columns[column].Ref; ref != nil && c.Op != Null {
+		if ref := t.Columns[column].Ref; ref != nil && !c.Op.bare() {
+			before = t.joined(column) + "."
 			if t, column = ref, c.Of; column < 0 {
 				column = ref.Label
 			}
-			before = Ident(ref.Name) + "."
 		} else if joined {
 			before = Ident(t.Name) + "."
 		}
@@ -324,7 +378,7 @@ func filter(t *Table, where []Cond) string {
 	var parts []string
 	for _, c := range where {
 		column := t.Columns[c.Column]
-		if column.Ref == nil || c.Op == Null {
+		if column.Ref == nil || c.Op.bare() {
 			parts = append(parts, t.test(c.Column, "", c.Op, c.Value))
 			continue
 		}

@@ -23,14 +23,14 @@ func (d *drawer) lookup() *Program {
 	}
 	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
 	slots := d.about(t)
-	slots["x"], slots["attr"] = t.named(row), Words(t.Columns[i].Name)
+	slots["x"], slots["attr"] = t.named(row), t.Columns[i].said()
 	return q.program("lookup", slots, valueOf(t.Columns[i], row[i]))
 }
 
 func valueOf(c Column, v any) Answer {
 	form := "text"
 	switch {
-	case c.Bool || v == "yes" || v == "no":
+	case c.flags(v):
 		form = "yes_no"
 	case isNumber(c):
 		form = "number"
@@ -63,7 +63,7 @@ func (d *drawer) join() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["ref"] = t.named(row), Words(c.Name)
+	slots["x"], slots["ref"] = t.named(row), c.said()
 	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
 	if d.r.IntN(2) == 0 { // who it is
 		if slots["asks"] = strings.ReplaceAll(c.Asks, "{x}", slots["x"]); c.Asks == "" {
@@ -79,7 +79,7 @@ func (d *drawer) join() *Program {
 	if to[k] == nil || Show(to[k]) == "" {
 		return nil
 	}
-	q.Of, slots["attr"], slots["refone"] = k, Words(c.Ref.Columns[k].Name), c.Ref.One
+	q.Of, slots["attr"], slots["refone"] = k, c.Ref.Columns[k].said(), c.Ref.One
 	return q.program("join", slots, valueOf(c.Ref.Columns[k], to[k]))
 }
 
@@ -139,7 +139,7 @@ func (d *drawer) list(n int) *Program {
 	}
 	slots := d.about(t)
 	slots["filter"] = phrase
-	a := Answer{Form: "list", Values: shown(q.Run()), Order: q.Order >= 0}
+	a := Answer{Form: "list", Values: shown(q.Run())} // no order is asked for
 	if repeats(a.Values) {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (d *drawer) total() *Program {
 		q.Agg == "AVG" && math.Abs(x*100-math.Round(x*100)) > 1e-6 { // an answer that is no matter of rounding
 		return nil
 	}
-	slots["attr"] = Words(t.Columns[i].Name)
+	slots["attr"] = t.Columns[i].said()
 	return q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
 }
 
@@ -219,8 +219,8 @@ func (d *drawer) best() *Program {
 		return nil
 	}
 	c := t.Columns[i]
-	slots["attr"], slots["end"] = Words(c.Name), map[bool]string{true: "highest", false: "lowest"}[greatest]
-	if c.Kind == Date {
+	slots["attr"], slots["end"] = c.said(), map[bool]string{true: "highest", false: "lowest"}[greatest]
+	if c.Kind == Date || c.Kind == Time {
 		slots["end"] = map[bool]string{true: "latest", false: "earliest"}[greatest]
 	}
 	pattern := "best"
@@ -266,7 +266,7 @@ func (d *drawer) top() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["attr"], slots["n"] = Words(t.Columns[i].Name), []string{"two", "three", "four"}[q.Limit-2]
+	slots["attr"], slots["n"] = t.Columns[i].said(), []string{"two", "three", "four"}[q.Limit-2]
 	slots["end"] = map[bool]string{true: "highest", false: "lowest"}[greatest]
 	return q.program("top", slots, Answer{Form: "list", Values: shown(q.Run()), Order: true})
 }
@@ -304,7 +304,7 @@ func (d *drawer) worth() *Program {
 		v = int64(total)
 	}
 	slots := d.about(t)
-	slots["attr"], slots["v"] = Words(t.Columns[price].Name), Words(t.Columns[stock].Name)
+	slots["attr"], slots["v"] = t.Columns[price].said(), t.Columns[stock].said()
 	sql := fmt.Sprintf("SELECT SUM(%s * %s) FROM %s",
 		Ident(t.Columns[price].Name), Ident(t.Columns[stock].Name), Ident(t.Name))
 	return &Program{
@@ -344,17 +344,17 @@ func (d *drawer) report() *Program {
 		if row[i] == nil || k > 0 && equal(row[i], rows[k-1][i]) {
 			return nil
 		}
-		lines = append(lines, t.named(row)+": "+Show(row[i]))
+		lines = append(lines, t.named(row)+": "+t.Columns[i].show(row[i]))
 	}
 	q := Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: i, Desc: true}
 	sql := q.SQL()
 	from := strings.Index(sql, " FROM ")
-	column := t.stored(i, "")
+	column := t.selected(i, "")
 	if strings.Contains(sql, " JOIN ") {
-		column = t.stored(i, Ident(t.Name)+".")
+		column = t.selected(i, Ident(t.Name)+".")
 	}
 	slots := d.about(t)
-	slots["filter"], slots["attr"] = phrase, Words(t.Columns[i].Name)
+	slots["filter"], slots["attr"] = phrase, t.Columns[i].said()
 	return &Program{
 		pattern: "report",
 		slots:   slots,
@@ -384,7 +384,7 @@ func (d *drawer) compare() *Program {
 		more = b
 	}
 	slots := d.about(t)
-	slots["x"], slots["y"], slots["attr"] = t.named(a), t.named(b), Words(t.Columns[i].Name)
+	slots["x"], slots["y"], slots["attr"] = t.named(a), t.named(b), t.Columns[i].said()
 	p := q.program("compare", slots, Answer{Form: "text", Values: []string{t.named(more)}})
 	label := q.column(t.Label, -1, t.Columns[t.Label].Ref != nil)
 	if t.Columns[t.Label].Ref != nil {
@@ -432,9 +432,13 @@ func (d *drawer) missing() *Program {
 		i := pick(d.r, props)
 		q := Query{Table: t, Where: []Cond{{i, -1, Null, nil}}, Column: t.Label, Of: -1, Order: -1}
 		slots := d.about(t)
-		slots["attr"] = Words(t.Columns[i].Name)
+		slots["attr"] = t.Columns[i].said()
+		pattern := "missing"
+		if t.Columns[i].No != "" { // what it means that there is none
+			pattern, slots["filter"] = "list", t.Columns[i].No
+		}
 		if a := (Answer{Form: "list", Values: shown(q.Run())}); !repeats(a.Values) {
-			return q.program("missing", slots, a)
+			return q.program(pattern, slots, a)
 		}
 		return nil
 	}
@@ -470,16 +474,25 @@ func (d *drawer) missing() *Program {
 	}
 }
 
-// referrer is a table that refers to another one, and the column by which it does.
+// referrer is another table that refers to one in one column, and that column.
 func (d *drawer) referrer(t *Table) (from *Table, column int) {
 	for _, o := range d.w.Tables {
-		for i, c := range o.Columns {
-			if c.Ref == t && t.Key >= 0 && (from == nil || d.r.IntN(2) == 0) {
-				from, column = o, i
-			}
+		columns := o.references(t)
+		if o != t && len(columns) == 1 && t.Key >= 0 && (from == nil || d.r.IntN(2) == 0) {
+			from, column = o, columns[0]
 		}
 	}
 	return from, column
+}
+
+// references are the columns that refer to a table.
+func (t *Table) references(to *Table) (columns []int) {
+	for i, c := range t.Columns {
+		if c.Ref == to {
+			columns = append(columns, i)
+		}
+	}
+	return columns
 }
 
 func (d *drawer) most() *Program {
@@ -505,7 +518,7 @@ func (d *drawer) most() *Program {
 		}
 		i := pick(d.r, props)
 		q = Query{Table: t, Column: i, Of: -1, Order: -1}
-		slots["one"], slots["others"] = Words(t.Columns[i].Name), t.Many
+		slots["one"], slots["others"] = t.Columns[i].said(), t.Many
 	}
 	values = q.Run()
 	counts, best := map[string]int{}, ""

@@ -33,7 +33,8 @@ func (d *drawer) unknown() *Program {
 	)
 	if row == nil || slices.ContainsFunc(d.w.Tables, func(o *Table) bool {
 		return slices.ContainsFunc(o.Columns, func(c Column) bool {
-			return strings.Contains(Words(c.Name), strings.Fields(attr)[0]) || strings.Contains(attr, Words(c.Name))
+			words := Words(c.Name) + " " + c.said()
+			return strings.Contains(words, strings.Fields(attr)[0]) || strings.Contains(attr, Words(c.Name))
 		})
 	}) {
 		return nil

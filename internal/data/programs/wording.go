@@ -166,7 +166,7 @@ func (p *Program) say(
 		mark := "?"
 		return text, joined(a), []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
 	}
-	if a.Form == "list" && !a.Order && r.IntN(3) == 0 {
+	if a.Form == "list" && !a.Order && a.isASCII() && r.IntN(3) == 0 {
 		sortedText := sorted(a)
 		text = follow(text, pick(r, manners()["sorted"][split]))
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
@@ -181,6 +181,11 @@ func (p *Program) say(
 		text = follow(text, ask)
 	}
 	return text, answer, []scenario.Check{a.check(ask, answer)}
+}
+
+// isASCII reports whether the values are in ASCII, so that there is one alphabetical order.
+func (a Answer) isASCII() bool {
+	return strings.IndexFunc(joined(a), func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
 // check is the condition on an answer: to the letter where a form was asked, else that the value is said and little

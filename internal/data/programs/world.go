@@ -20,14 +20,19 @@ type Kind string
 const (
 	Text   Kind = "text"
 	Number Kind = "number"
-	Date   Kind = "date" // a text, YYYY-MM-DD
+	Date   Kind = "date" // a text, YYYY-MM-DD, or with HH:MM behind it
+	Time   Kind = "time" // a text, HH:MM
 )
 
 // Column is one property of a table's things. The phrases stand behind the plural of the things, with {v} for a value:
 // "patients" + "older than {v}". Those that are empty are made from the name.
 type Column struct {
-	Parts   []int // of a name that stands in several columns, as first_name and last_name: these; it is not stored itself
-	Bool    bool  // 1 and 0 are yes and no
+	Parts   []int  // of a name that stands in several columns, as first_name and last_name: these; it is not stored itself
+	Bool    bool   // 1 and 0 are yes and no
+	Cents   bool   // stored in hundredths of what is said
+	Noun    bool   // the values are nouns for the things: rows of the section "cello" are cellos
+	Says    string // what people call it, where that is not its name
+	Yes, No string // phrases for yes and no, or for a value and for none, as "not returned yet"
 	Name    string
 	Kind    Kind
 	Several bool   // a value is several texts, with ListMark between them
@@ -48,6 +53,8 @@ type Table struct {
 	Rows      [][]any
 	Key       int // the column by which other tables refer to a row; -1: none does
 	Label     int // the column by which people name a row; -1: none
+	// Link says what a row states of the two things that its first two references name, as "plays"; "": it states more.
+	Link string
 }
 
 // World is a state: tables that may refer to each other.
@@ -157,10 +164,31 @@ func (t *Table) show(column int, row []any) string {
 
 // show is a value of the column as people say it.
 func (c Column) show(v any) string {
-	if c.Bool && v != nil {
+	switch {
+	case c.Bool && v != nil:
 		return map[bool]string{true: "yes", false: "no"}[equal(v, int64(1))]
+	case c.Yes != "" && v == "Y":
+		return "yes"
+	case c.Yes != "" && v == "N":
+		return "no"
 	}
-	return Show(v)
+	return Show(c.units(v))
+}
+
+// units is a number of the column in the units that people say: 1250 cents are 12.5.
+func (c Column) units(v any) any {
+	if x, ok := asFloat(v); ok && c.Cents {
+		return x / 100
+	}
+	return v
+}
+
+// said is what people call the column.
+func (c Column) said() string {
+	if c.Says != "" {
+		return c.Says
+	}
+	return Words(c.Name)
 }
 
 func (t *Table) byKey(key any) []any {
@@ -231,7 +259,7 @@ func (c Column) withPhrase() string {
 	if c.With != "" {
 		return c.With
 	}
-	words := Words(c.Name)
+	words := c.said()
 	if c.Several {
 		return `for which "{v}" is noted`
 	}
@@ -263,9 +291,9 @@ func (c Column) morePhrase() string {
 	case c.More != "":
 		return c.More
 	case c.Kind == Date:
-		return "with a " + Words(c.Name) + " after {v}"
+		return "with a " + c.said() + " after {v}"
 	}
-	return "with a " + Words(c.Name) + " above {v}"
+	return "with a " + c.said() + " above {v}"
 }
 
 func (c Column) lessPhrase() string {
@@ -273,7 +301,7 @@ func (c Column) lessPhrase() string {
 	case c.Less != "":
 		return c.Less
 	case c.Kind == Date:
-		return "with a " + Words(c.Name) + " before {v}"
+		return "with a " + c.said() + " before {v}"
 	}
-	return "with a " + Words(c.Name) + " below {v}"
+	return "with a " + c.said() + " below {v}"
 }

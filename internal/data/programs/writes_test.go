@@ -21,7 +21,7 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 				continue
 			}
 			table := p.Tables[0]
-			i := slices.IndexFunc(table.Columns, func(c Column) bool { return Words(c.Name) == p.slots["attr"] })
+			i := slices.IndexFunc(table.Columns, func(c Column) bool { return c.said() == p.slots["attr"] })
 			c := table.Columns[i]
 			if c.Kind == Date { // said in another form
 				continue
@@ -52,7 +52,11 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 			case kind == Adjust:
 				was, _ := strconv.ParseFloat(before, 64)
 				is, _ := strconv.ParseFloat(after, 64)
-				if by, _ := strconv.ParseFloat(p.slots["v"], 64); p.slots["x"] != "" && max(is-was, was-is)-by > 1e-6 ||
+				by, _ := strconv.ParseFloat(p.slots["v"], 64)
+				if c.Cents {
+					by *= 100
+				}
+				if p.slots["x"] != "" && max(is-was, was-is)-by > 1e-6 ||
 					is > was != strings.HasPrefix(p.pattern, "raise") {
 					t.Errorf("%s by %s: from %s to %s", p.pattern, p.slots["v"], before, after)
 				}
@@ -64,7 +68,8 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 				if yes := after == "1"; yes != (p.slots["v"] == "yes") {
 					t.Errorf("%s to %s: it is %s", p.pattern, p.slots["v"], after)
 				}
-			case after != p.slots["v"]:
+			case c.Cents && c.show(number(after)) == p.slots["v"]:
+			case c.show(after) != p.slots["v"]:
 				t.Errorf("%s to %s: it is %s", p.pattern, p.slots["v"], after)
 			}
 		}

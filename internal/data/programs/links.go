@@ -1,0 +1,129 @@
+package programs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// linking reports, once in n times, that a table of links is asked about, where the world has one.
+func (d *drawer) linking(n int) bool { return len(d.links()) > 0 && d.r.IntN(n) == 0 }
+
+// links are the tables whose rows state one thing of two others each.
+func (d *drawer) links() (list []*Table) {
+	for _, t := range d.w.Tables {
+		if t.Link != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// linked asks for the things that a named one is linked with, or for their number. The phrase of a link's column stands
+// behind the things of the other one: "plays" + "with {v} in the cast".
+func (d *drawer) linked(count bool) *Program {
+	link := pick(d.r, d.links())
+	of, by := 1, 2
+	if d.r.IntN(2) == 0 {
+		of, by = by, of
+	}
+	t, o := link.Columns[of].Ref, link.Columns[by].Ref
+	row := d.sole(o)
+	if row == nil {
+		return nil
+	}
+	var names []string
+	for _, one := range t.Rows {
+		if link.states(of, one[t.Key], by, row[o.Key]) {
+			names = append(names, t.named(one))
+		}
+	}
+	slots := about(t)
+	slots["filter"] = strings.ReplaceAll(link.Columns[by].withPhrase(), "{v}", o.named(row))
+	what, a := t.stored(t.Label, Ident(t.Name)+"."), Answer{Form: "list", Values: names}
+	p := &Program{pattern: "list", Result: names}
+	if count {
+		p.pattern, what, a = "count", "COUNT(*)", Answer{Form: "number", Values: []string{fmt.Sprint(len(names))}}
+		p.Result = a.Values
+	} else if len(names) == 0 || len(names) > mostListed || repeats(names) {
+		return nil
+	}
+	name := Ident(link.Name)
+	sql := fmt.Sprintf("SELECT %s FROM %s JOIN %s ON %s.%s = %s.%s JOIN %s ON %s.%s = %s.%s WHERE %s ORDER BY %s.%s",
+		what, Ident(t.Name), name, name, Ident(link.Columns[of].Name), Ident(t.Name), Ident(t.Columns[t.Key].Name),
+		Ident(o.Name), name, Ident(link.Columns[by].Name), Ident(o.Name), Ident(o.Columns[o.Key].Name),
+		o.test(o.Label, Ident(o.Name)+".", Is, row[o.Label]), Ident(t.Name), Ident(t.Columns[t.Key].Name))
+	if count {
+		sql, _, _ = strings.Cut(sql, " ORDER BY ")
+	}
+	p.slots, p.Answer, p.Steps, p.Tables = slots, a, []Step{{SQL: sql}}, []*Table{t, link, o}
+	return p
+}
+
+// states reports whether a row links the things of two keys.
+func (t *Table) states(a int, x any, b int, y any) bool {
+	for _, row := range t.Rows {
+		if equal(row[a], x) && equal(row[b], y) {
+			return true
+		}
+	}
+	return false
+}
+
+// pair draws a table of links with two things that it states something of, or does not.
+func (d *drawer) pair(stated bool) (link *Table, first, second []any) {
+	link = pick(d.r, d.links())
+	a, b := link.Columns[1].Ref, link.Columns[2].Ref
+	first, second = d.sole(a), d.sole(b)
+	if first == nil || second == nil || link.states(1, first[a.Key], 2, second[b.Key]) != stated {
+		return nil, nil, nil
+	}
+	return link, first, second
+}
+
+// stating are the slots that say what a link states.
+func (t *Table) stating(first, second []any) map[string]string {
+	slots := about(t)
+	slots["x"], slots["rel"] = t.Columns[1].Ref.named(first), t.Link
+	slots["y"] = t.Columns[2].Ref.named(second)
+	return slots
+}
+
+// link states something of two things.
+func (d *drawer) link() *Program {
+	t, first, second := d.pair(false)
+	if t == nil {
+		return nil
+	}
+	a, b := t.Columns[1], t.Columns[2]
+	columns, literals := []string{Ident(a.Name), Ident(b.Name)}, []string{a.Ref.keyOf(first), b.Ref.keyOf(second)}
+	if key, ok := t.next(); d.w.NoKeys && ok {
+		columns, literals = append(columns, Ident(t.Columns[t.Key].Name)), append(literals, Show(key))
+	}
+	return &Program{
+		pattern: "edge_add",
+		slots:   t.stating(first, second),
+		Steps:   d.adding(t, columns, literals),
+		Tables:  []*Table{t, a.Ref, b.Ref},
+		Free:    true,
+	}
+}
+
+// unlink takes back what is stated of two things.
+func (d *drawer) unlink() *Program {
+	for range tries { // few pairs of all are linked
+		t, first, second := d.pair(true)
+		if t == nil {
+			continue
+		}
+		a, b := t.Columns[1], t.Columns[2]
+		sql := fmt.Sprintf("DELETE FROM %s WHERE %s = %s AND %s = %s", Ident(t.Name),
+			Ident(a.Name), a.Ref.keyOf(first), Ident(b.Name), b.Ref.keyOf(second))
+		return &Program{
+			pattern: "edge_remove",
+			slots:   t.stating(first, second),
+			Steps:   []Step{{SQL: sql, Writes: true}},
+			Tables:  []*Table{t, a.Ref, b.Ref},
+		}
+	}
+	return nil
+}
