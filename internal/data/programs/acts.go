@@ -67,7 +67,7 @@ func (d *drawer) set(corrected bool) *Program {
 	value, tables := Literal(v), []*Table{t}
 	if c.Ref != nil {
 		to := c.Ref.byKey(v)
-		if to == nil || c.Ref.named(to) == "" || c.Ref.Columns[c.Ref.Label].Ref != nil ||
+		if to == nil || &to[0] == &row[0] || c.Ref.named(to) == "" || c.Ref.Columns[c.Ref.Label].Ref != nil ||
 			len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
 			return nil
 		}

@@ -2,6 +2,7 @@ package programs
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -74,6 +75,24 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 	return cond, phrase, d.divides(t, cond)
 }
 
+// relative matches the verb of a relative clause about several things.
+var relative = regexp.MustCompile(`\b(who|that) ([a-z]+)`)
+
+// ofOne is a phrase for several things as it is said of one: "who work here" is "who works here".
+func ofOne(phrase string) string {
+	return relative.ReplaceAllStringFunc(phrase, func(clause string) string {
+		word, verb, _ := strings.Cut(clause, " ")
+		irregular := map[string]string{"are": "is", "have": "has", "do": "does", "were": "was"}
+		switch {
+		case irregular[verb] != "":
+			verb = irregular[verb]
+		case !strings.HasSuffix(verb, "ed") && !slices.Contains([]string{"left", "began", "went", "can", "cannot"}, verb):
+			verb = plural(verb)
+		}
+		return word + " " + verb
+	})
+}
+
 // flags reports whether a value of the column is yes or no.
 func (c Column) flags(v any) bool {
 	return c.Bool || v == "yes" || v == "no" || c.Yes != "" && (v == "Y" || v == "N")
@@ -109,7 +128,7 @@ func (d *drawer) divides(t *Table, c Cond) bool {
 func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 	c := t.Columns[i]
 	ref := c.Ref
-	props := ref.properties(func(o Column) bool { return o.Ref == nil && (o.Kind == Text || o.More != "") })
+	props := ref.properties(func(o Column) bool { return o.Ref == nil && (o.Kind == Text || o.Label || o.More != "") })
 	to := ref.byKey(row[i])
 	if len(props) == 0 || to == nil {
 		return Cond{}, "", false
@@ -119,7 +138,7 @@ func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 		return Cond{}, "", false
 	}
 	cond, said := Cond{i, k, Is, to[k]}, ref.Columns[k].withPhrase()
-	if ref.Columns[k].Kind != Text {
+	if ordered(ref.Columns[k]) || ref.Columns[k].Bool {
 		cond.Op, said = Above, ref.Columns[k].morePhrase()
 	}
 	base := strings.Replace(c.withPhrase(), ref.One+" {v}", "{v}", 1) // "in room {v}" is "in {v}" before "a room"
@@ -128,7 +147,7 @@ func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 		cond.Op, said = Is, ref.Columns[k].flagged(to[k])
 	}
 	said = strings.ReplaceAll(said, "{v}", ref.Columns[k].show(to[k]))
-	phrase := strings.ReplaceAll(base, "{v}", article(ref.One)+" "+said)
+	phrase := strings.ReplaceAll(base, "{v}", article(ref.One)+" "+ofOne(said))
 	return cond, phrase, d.divides(t, cond)
 }
 

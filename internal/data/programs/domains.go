@@ -91,7 +91,8 @@ func Invent(r *rand.Rand, index int) *World {
 				Yes:   dc.Yes,
 				No:    dc.No,
 				Noun:  dc.Noun,
-				Cents: len(dc.rule()) > 0 && dc.rule()[0] == "cents",
+				Cents: dc.sort() == "cents",
+				Label: dc.sort() == "no",
 			}
 			if dc.Ref == dt.Name {
 				c.Ref = t
@@ -109,8 +110,7 @@ func Invent(r *rand.Rand, index int) *World {
 			}
 			t.Columns, gens = append(t.Columns, c), append(gens, dc)
 		}
-		named := gens[0].rule()
-		split := len(named) > 0 && (named[0] == "person" || named[0] == "anyone") && r.IntN(3) == 0
+		split := slices.Contains([]string{"person", "anyone"}, gens[0].sort()) && r.IntN(3) == 0
 		if split { // the name itself is said, and stands in two columns
 			t.Columns[1].Parts = []int{len(t.Columns), len(t.Columns) + 1}
 			t.Columns = append(t.Columns, Column{Name: "first_name", Kind: Text}, Column{Name: "last_name", Kind: Text})
@@ -185,14 +185,17 @@ func (dc domainColumn) rule() []string {
 	return strings.Fields(text)
 }
 
+// sort is the first word of a rule, "" of a list.
+func (dc domainColumn) sort() string { return append(dc.rule(), "")[0] }
+
 func (dc domainColumn) kind() Kind {
-	rule := dc.rule()
+	sort := dc.sort()
 	switch {
-	case dc.Ref != "" || len(rule) > 0 && slices.Contains([]string{"int", "cents", "money"}, rule[0]):
+	case dc.Ref != "" || slices.Contains([]string{"int", "no", "cents", "money"}, sort):
 		return Number
-	case len(rule) > 0 && (rule[0] == "date" || rule[0] == "moment"):
+	case sort == "date" || sort == "moment":
 		return Date
-	case len(rule) > 0 && rule[0] == "clock":
+	case sort == "clock":
 		return Time
 	}
 	return Text
@@ -213,7 +216,7 @@ func (dc domainColumn) draw(r *rand.Rand, c Column) any {
 	rule := dc.rule()
 	n := func(i int) int { v, _ := strconv.Atoi(rule[i]); return v } // the file is compiled in
 	switch rule[0] {
-	case "int", "cents":
+	case "int", "no", "cents":
 		step := n(3)
 		return int64(n(1) + step*r.IntN((n(2)-n(1))/step+1))
 	case "money":

@@ -308,8 +308,8 @@ func (c Column) isYear() bool {
 		slices.Contains(words, "since")
 }
 
-func isNumber(c Column) bool { return c.Kind == Number && c.Ref == nil && !c.Bool }
-func ordered(c Column) bool  { return c.Kind != Text && c.Ref == nil && !c.Bool }
+func isNumber(c Column) bool { return c.Kind == Number && ordered(c) }
+func ordered(c Column) bool  { return c.Kind != Text && c.Ref == nil && !c.Bool && !c.Label }
 
 // sole draws a row whose label no other row has.
 func (d *drawer) sole(t *Table) []any {

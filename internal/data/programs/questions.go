@@ -80,6 +80,9 @@ func (d *drawer) join() *Program {
 		return nil
 	}
 	q.Of, slots["attr"], slots["refone"] = k, c.Ref.Columns[k].said(), c.Ref.One
+	if t.joined(i) != Ident(c.Ref.Name) { // "the member of a member" may be any
+		slots["refone"] = c.said()
+	}
 	return q.program("join", slots, valueOf(c.Ref.Columns[k], to[k]))
 }
 
@@ -89,18 +92,25 @@ func (d *drawer) filtered(n int) (t *Table, where []Cond, phrase string) {
 		return nil, nil, ""
 	}
 	var used []int
+	var texts []string
 	for range n {
 		c, text, ok := d.condition(t, used...)
 		if !ok {
 			return nil, nil, ""
 		}
+		where, used, texts = append(where, c), append(used, c.Column), append(texts, text)
+	}
+	if n == 2 && where[0].Of >= 0 && where[1].Of < 0 { // what stands behind "by a doctor in Oslo" might be said of the doctor
+		slices.Reverse(texts)
+	}
+	for _, text := range texts {
 		if phrase != "" && text != "" {
 			phrase += pick(d.r, []string{" and ", " that are also ", " and also "})
 			if strings.HasSuffix(phrase, " that are also ") && !startsPlain(text) {
 				phrase = strings.TrimSuffix(phrase, " that are also ") + " and "
 			}
 		}
-		where, used, phrase = append(where, c), append(used, c.Column), phrase+text
+		phrase += text
 	}
 	return t, where, strings.ReplaceAll(strings.ReplaceAll(phrase, "and who ", "and who "), "also that are", "that are")
 }
@@ -513,11 +523,17 @@ func (d *drawer) most() *Program {
 		slots["others"] = from.Many
 	} else { // a property that is shared
 		props := t.properties(func(c Column) bool { return c.Kind == Text && !c.Several })
+		props = slices.DeleteFunc(props, func(i int) bool { // yes is no thing that has most
+			return slices.ContainsFunc(t.Rows, func(row []any) bool { return t.Columns[i].flags(row[i]) })
+		})
 		if len(props) == 0 {
 			return nil
 		}
 		i := pick(d.r, props)
 		q = Query{Table: t, Column: i, Of: -1, Order: -1}
+		if slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil }) { // no value is none of them
+			q.Where = []Cond{{i, -1, Valued, nil}}
+		}
 		slots["one"], slots["others"] = t.Columns[i].said(), t.Many
 	}
 	values = q.Run()

@@ -88,6 +88,7 @@ func fill(text string, slots map[string]string) string {
 		}
 		return m
 	})
+	text = strings.ReplaceAll(text, "{one} {filter}", "{one} "+ofOne(slots["filter"]))
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +
 		"old given bound verb rel ends attr2 v2") {

@@ -30,6 +30,7 @@ type Column struct {
 	Parts   []int  // of a name that stands in several columns, as first_name and last_name: these; it is not stored itself
 	Bool    bool   // 1 and 0 are yes and no
 	Cents   bool   // stored in hundredths of what is said
+	Label   bool   // a number that names and measures nothing, as a room
 	Noun    bool   // the values are nouns for the things: rows of the section "cello" are cellos
 	Says    string // what people call it, where that is not its name
 	Yes, No string // phrases for yes and no, or for a value and for none, as "not returned yet"
