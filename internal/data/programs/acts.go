@@ -266,7 +266,8 @@ func (d *drawer) removeAll() *Program {
 		return nil
 	}
 	rows := t.rows(where)
-	if slices.ContainsFunc(d.w.Tables, func(o *Table) bool { return len(o.references(t)) > 0 }) || len(rows) == 0 || len(rows) > mostChanged {
+	referred := slices.ContainsFunc(d.w.Tables, func(o *Table) bool { return len(o.references(t)) > 0 })
+	if referred || len(rows) == 0 || len(rows) > mostChanged {
 		return nil
 	}
 	slots := d.about(t)

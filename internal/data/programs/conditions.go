@@ -27,7 +27,7 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 	if c.Several {
 		v = pick(d.r, strings.Split(Show(v), ListMark))
 	}
-	cond, phrase := Cond{i, -1, Is, v}, strings.ReplaceAll(c.withPhrase(), "{v}", c.show(v))
+	cond, phrase := Cond{i, -1, Is, v}, put(c.withPhrase(), c.show(v))
 	switch {
 	case c.flags(v) && c.Yes != "":
 		phrase = c.flagged(v)
@@ -45,7 +45,7 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 			return Cond{}, "", false
 		}
 		cond.Op, cond.Value = Among, []any{v, other}
-		phrase = strings.ReplaceAll(c.withPhrase(), "{v}", Show(v)+" or "+Show(other))
+		phrase = put(c.withPhrase(), Show(v)+" or "+Show(other))
 	case c.Kind == Date && len(Show(v)) > 10: // a moment is said by its day, month or year
 		prefix := Show(v)[:pick(d.r, []int{4, 7, 10})]
 		cond.Op, cond.Value = Within, prefix
@@ -73,6 +73,14 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 		phrase = fmt.Sprintf("where %s is %s", c.said(), strings.ToLower(Show(v)))
 	}
 	return cond, phrase, d.divides(t, cond)
+}
+
+// put puts a value into a phrase, behind "an" where that is said before it.
+func put(phrase, value string) string {
+	if value != "" && strings.ContainsRune("aeiou", rune(value[0])) {
+		phrase = strings.ReplaceAll(phrase, " a {v}", " an {v}")
+	}
+	return strings.ReplaceAll(phrase, "{v}", value)
 }
 
 // relative matches the verb of a relative clause about several things.
@@ -146,7 +154,7 @@ func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 	if ref.Columns[k].flags(to[k]) && ref.Columns[k].Yes != "" {
 		cond.Op, said = Is, ref.Columns[k].flagged(to[k])
 	}
-	said = strings.ReplaceAll(said, "{v}", ref.Columns[k].show(to[k]))
+	said = put(said, ref.Columns[k].show(to[k]))
 	phrase := strings.ReplaceAll(base, "{v}", article(ref.One)+" "+ofOne(said))
 	return cond, phrase, d.divides(t, cond)
 }

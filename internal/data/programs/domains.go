@@ -30,7 +30,7 @@ type domainTable struct {
 
 type domainColumn struct {
 	Name  string          `json:"name"`
-	Gen   json.RawMessage `json:"gen"` // a list of values, or a rule: "int LOW HIGH STEP", "person", ...
+	Gen   json.RawMessage `json:"gen"` // a list of values, or a rule: "int LOW HIGH STEP", "cents LOW HIGH STEP", "person", ...
 	Ref   string          `json:"ref"`
 	Null  float64         `json:"null"` // share of rows without a value
 	With  string          `json:"with"`
@@ -39,10 +39,10 @@ type domainColumn struct {
 	Most  string          `json:"most"`
 	Least string          `json:"least"`
 	Asks  string          `json:"asks"`
-	Says  string          `json:"says"`
-	Yes   string          `json:"yes"`
-	No    string          `json:"no"`
-	Noun  bool            `json:"noun"`
+	Says  string          `json:"says"` // what people call it: "weight in kg"
+	Yes   string          `json:"yes"`  // phrase for yes, or for a value: "that are returned"
+	No    string          `json:"no"`   // for no, or for none: "that are not returned yet"
+	Noun  bool            `json:"noun"` // the values are nouns for the rows: "cellist"
 }
 
 func domains() (list []domain) {
@@ -320,7 +320,7 @@ func foreignNames() []string {
 }
 
 func foreignSurnames() []string {
-	return splitList("Müller,Ångström,García,Dvořák,O'Neill,Şahin,Brontë,Nuñez,Wójcik,D'Amico,Smith,Chen,Roy,Hall", ",")
+	return splitList(`Müller,Ångström,García,Dvořák,O'Neill,Şahin,Brontë,Nuñez,Wójcik,D'Amico,Smith,Chen,Roy,Hall`, ",")
 }
 
 // Held reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas that

@@ -234,9 +234,10 @@ func TestNothingRefersToItself(t *testing.T) {
 // Of two conditions the one that has a property of another thing stands last: "readers in Oslo and seen by a doctor of
 // surgery", since what stands behind that might be said of the doctor.
 func TestPropertiesOfOthersStandLast(t *testing.T) {
-	doctors := TableOf("doctors", Records(`[{"id": 1, "name": "Ana", "field": "eyes"}, {"id": 2, "name": "Ben", "field": "feet"}]`))
-	readers := TableOf("readers", Records(`[{"id": 1, "name": "Cy", "town": "Oslo", "doctor_id": 1}, {"id": 2, "name": "Di",
-		"town": "Lima", "doctor_id": 2}, {"id": 3, "name": "Ed", "town": "Oslo", "doctor_id": 2}]`))
+	doctors := TableOf("doctors", Records(`[{"id": 1, "name": "Ana", "field": "eyes"},
+		{"id": 2, "name": "Ben", "field": "feet"}]`))
+	readers := TableOf("readers", Records(`[{"id": 1, "name": "Cy", "town": "Oslo", "doctor_id": 1},
+		{"id": 2, "name": "Di", "town": "Lima", "doctor_id": 2}, {"id": 3, "name": "Ed", "town": "Oslo", "doctor_id": 2}]`))
 	Relate([]*Table{doctors, readers})
 	readers.Columns[3].With = "seen by {v}"
 	both := 0
@@ -265,5 +266,13 @@ func TestFlagsHaveNothing(t *testing.T) {
 	}
 	if drawn == 0 {
 		t.Error("none was drawn")
+	}
+}
+
+func TestValuesBehindAnArticle(t *testing.T) {
+	for value, want := range map[string]string{"online": "with an online ticket", "day": "with a day ticket"} {
+		if got := put("with a {v} ticket", value); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -5,8 +5,23 @@ import (
 	"strings"
 )
 
-// linking reports, once in n times, that a table of links is asked about, where the world has one.
-func (d *drawer) linking(n int) bool { return len(d.links()) > 0 && d.r.IntN(n) == 0 }
+// ofLinks draws, at times and where the world has tables of links, a program of a kind over one of them.
+func (d *drawer) ofLinks(kind string) *Program {
+	if len(d.links()) == 0 || d.r.IntN(3) > 0 {
+		return nil
+	}
+	switch kind {
+	case Count:
+		return d.linked(true)
+	case List:
+		return d.linked(false)
+	case Insert:
+		return d.link()
+	case Remove:
+		return d.unlink()
+	}
+	return nil
+}
 
 // links are the tables whose rows state one thing of two others each.
 func (d *drawer) links() (list []*Table) {
@@ -38,7 +53,7 @@ func (d *drawer) linked(count bool) *Program {
 		}
 	}
 	slots := about(t)
-	slots["filter"] = strings.ReplaceAll(link.Columns[by].withPhrase(), "{v}", o.named(row))
+	slots["filter"] = put(link.Columns[by].withPhrase(), o.named(row))
 	what, a := t.stored(t.Label, Ident(t.Name)+"."), Answer{Form: "list", Values: names}
 	p := &Program{pattern: "list", Result: names}
 	if count {

@@ -191,15 +191,15 @@ func (p *Program) alike(name string) bool {
 }
 
 func (d *drawer) draw(kind string) *Program {
+	if p := d.ofLinks(kind); p != nil {
+		return p
+	}
 	switch kind {
 	case Lookup:
 		return d.lookup()
 	case Join:
 		return d.join()
 	case Count:
-		if d.linking(4) {
-			return d.linked(true)
-		}
 		return d.count(1)
 	case Both:
 		if d.r.IntN(2) == 0 {
@@ -219,9 +219,6 @@ func (d *drawer) draw(kind string) *Program {
 		}
 		return d.top()
 	case List:
-		if d.linking(3) {
-			return d.linked(false)
-		}
 		return d.list(1)
 	case Compare:
 		return d.compare()
@@ -244,14 +241,8 @@ func (d *drawer) draw(kind string) *Program {
 	case Adjust:
 		return d.adjust()
 	case Remove:
-		if d.linking(3) {
-			return d.unlink()
-		}
 		return d.remove()
 	case Insert:
-		if d.linking(3) {
-			return d.link()
-		}
 		return d.insert()
 	case ActIf:
 		return d.actIf()
