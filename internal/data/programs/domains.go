@@ -30,7 +30,7 @@ type domainTable struct {
 
 type domainColumn struct {
 	Name  string          `json:"name"`
-	Gen   json.RawMessage `json:"gen"` // a list of values, or a rule: "int LOW HIGH STEP", "cents LOW HIGH STEP", "person", ...
+	Gen   json.RawMessage `json:"gen"` // a list of values, or a rule: "int LOW HIGH STEP", "cents ...", "person", ...
 	Ref   string          `json:"ref"`
 	Null  float64         `json:"null"` // share of rows without a value
 	With  string          `json:"with"`
