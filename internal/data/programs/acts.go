@@ -60,7 +60,7 @@ func (d *drawer) set(corrected bool) *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["attr"], slots["v"] = t.named(row), c.said(), c.show(v)
+	slots["x"], slots["attr"], slots["v"] = t.called(row), c.said(), c.show(v)
 	if c.Kind == Date {
 		slots["v"] = d.spokenDate(slots["v"])
 	}
@@ -108,7 +108,7 @@ func (d *drawer) setTwo() *Program {
 	}
 	d.r.Shuffle(len(props), func(i, j int) { props[i], props[j] = props[j], props[i] })
 	slots, sets := d.about(t), []string{}
-	slots["x"] = t.named(row)
+	slots["x"] = t.called(row)
 	for k, i := range props[:2] {
 		c := t.Columns[i]
 		v := d.another(t, i, row[i])
@@ -187,7 +187,7 @@ func (d *drawer) adjust() *Program {
 		if row == nil || row[i] == nil || t.Columns[t.Label].Ref != nil {
 			return nil
 		}
-		where, slots["x"] = []Cond{t.label(row)}, t.named(row)
+		where, slots["x"] = []Cond{t.label(row)}, t.called(row)
 	} else {
 		c, phrase, ok := d.condition(t, i)
 		if !ok {
@@ -239,7 +239,7 @@ func (d *drawer) remove() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"] = t.named(row)
+	slots["x"] = t.called(row)
 	return &Program{
 		pattern: "remove",
 		slots:   slots,
@@ -465,7 +465,7 @@ func (d *drawer) actIf() *Program {
 	below := less(row[i], bound)
 	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
 	c := t.Columns[i]
-	slots["x"], slots["attr"], slots["bound"], slots["v"] = t.named(row), c.said(), c.show(bound), c.show(v)
+	slots["x"], slots["attr"], slots["bound"], slots["v"] = t.called(row), c.said(), c.show(bound), c.show(v)
 	p := &Program{
 		pattern: "set_if",
 		slots:   slots,

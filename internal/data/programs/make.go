@@ -32,7 +32,7 @@ func (p *Program) Behind(second *Program) *Program {
 func (t *Table) Slots(row []any) map[string]string {
 	slots := about(t)
 	if row != nil {
-		slots["x"] = t.named(row)
+		slots["x"] = t.called(row)
 	}
 	return slots
 }

@@ -23,7 +23,11 @@ func (d *drawer) lookup() *Program {
 	}
 	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
 	slots := d.about(t)
-	slots["x"], slots["attr"] = t.named(row), t.Columns[i].said()
+	slots["x"], slots["attr"] = t.called(row), t.Columns[i].said()
+	if asks := t.Columns[i].Asks; asks != "" && d.r.IntN(4) > 0 { // "When was the patient admitted?"
+		slots["asks"] = strings.ReplaceAll(asks, "{x}", slots["x"])
+		return q.program("join_label", slots, valueOf(t.Columns[i], row[i]))
+	}
 	return q.program("lookup", slots, valueOf(t.Columns[i], row[i]))
 }
 
@@ -63,7 +67,7 @@ func (d *drawer) join() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["ref"] = t.named(row), c.said()
+	slots["x"], slots["ref"] = t.called(row), c.said()
 	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
 	if d.r.IntN(2) == 0 { // who it is
 		if slots["asks"] = strings.ReplaceAll(c.Asks, "{x}", slots["x"]); c.Asks == "" {
@@ -394,7 +398,7 @@ func (d *drawer) compare() *Program {
 		more = b
 	}
 	slots := d.about(t)
-	slots["x"], slots["y"], slots["attr"] = t.named(a), t.named(b), t.Columns[i].said()
+	slots["x"], slots["y"], slots["attr"] = t.called(a), t.called(b), t.Columns[i].said()
 	p := q.program("compare", slots, Answer{Form: "text", Values: []string{t.named(more)}})
 	label := q.column(t.Label, -1, t.Columns[t.Label].Ref != nil)
 	if t.Columns[t.Label].Ref != nil {

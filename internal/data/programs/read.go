@@ -298,62 +298,143 @@ func (t *Table) findKey() {
 			return
 		}
 	}
-	if len(t.Columns) > 0 && t.unique(0) && strings.HasSuffix(strings.ToLower(t.Columns[0].Name), "id") {
-		t.Key = 0
+	if len(t.Columns) > 0 && t.unique(0) {
+		if words := strings.Fields(Words(t.Columns[0].Name)); isCode(words, t.Columns[0].Name) {
+			t.Key = 0
+		}
 	}
 }
 
-// findLabel takes the column by which a person would name a row: one called a name, else the first text that tells rows
-// apart.
+// findLabel takes the column by which a person would name a row: one called a name, or the two that first and last names
+// stand in, else the first text that tells rows apart, else the key, which people say behind the noun: "repair 9".
 func (t *Table) findLabel() {
 	best := 0
 	for i, c := range t.Columns {
-		if i == t.Key {
-			continue
-		}
 		words := strings.Fields(Words(c.Name))
 		score := 0
 		switch {
-		case len(words) == 0 || c.Kind == Date || c.Several:
+		case len(words) == 0 || c.Kind == Date || c.Kind == Time || c.Several:
+		case i == t.Key:
+			score = 1
+			if c.Kind == Text {
+				score = 3
+			}
 		case slices.Contains([]string{"name", "title", "label", "subject"}, words[len(words)-1]) &&
-			!slices.Contains(words, "first") && !slices.Contains(words, "last"):
+			!slices.Contains(words, "first") && !slices.Contains(words, "last") && c.Kind == Text:
 			score = 4
-		case t.unique(i) && c.Kind == Text:
+		case t.unique(i) && c.Kind == Text && !isContact(words):
 			score = 3
-		case t.unique(i) && slices.Contains([]string{"number", "code", "no", "plate", "sku", "isbn"}, words[len(words)-1]):
+		case t.unique(i) && isCode(words, c.Name) && !isContact(words):
 			score = 2
 		}
 		if score > best {
 			t.Label, best = i, score
 		}
 	}
+	if first, last := t.column("first_name", "firstname", "given_name", "forename"), t.column("last_name", "lastname",
+		"family_name", "surname"); first >= 0 && last >= 0 && best < 4 {
+		t.nameOf(first, last)
+	}
 }
 
-// Relate finds the columns of tables that name rows of others: patient_id, or patient, with values that are keys there.
+// isContact reports whether a column says how a thing is reached, by which nobody names it.
+func isContact(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		return slices.Contains([]string{"email", "mail", "phone", "telephone", "mobile", "fax", "url", "website", "address"}, w)
+	})
+}
+
+// column is the first that has one of some names; -1 where none has.
+func (t *Table) column(names ...string) int {
+	return slices.IndexFunc(t.Columns, func(c Column) bool {
+		return slices.Contains(names, strings.ReplaceAll(Words(c.Name), " ", "_")) ||
+			slices.Contains(names, strings.ReplaceAll(Words(c.Name), " ", ""))
+	})
+}
+
+// nameOf adds the name that stands in two columns, by which people name a row.
+func (t *Table) nameOf(first, last int) {
+	t.Label = len(t.Columns)
+	t.Columns = append(t.Columns, Column{Name: "name", Kind: Text, Parts: []int{first, last}})
+	for i, row := range t.Rows {
+		var name any
+		if row[first] != nil && row[last] != nil {
+			name = Show(row[first]) + " " + Show(row[last])
+		}
+		t.Rows[i] = append(row, name)
+	}
+}
+
+// Relate finds the columns of tables that name rows of others, by their names and values: patient_id, patient, or
+// head_id where its values are keys of one other table.
 func Relate(tables []*Table) {
 	for _, t := range tables {
-		for i, c := range t.Columns {
-			if i == t.Key || i == t.Label {
-				continue
-			}
-			words := Words(c.Name)
-			for _, o := range tables {
-				if o == t || o.Key < 0 || o.Label < 0 ||
-					!strings.HasSuffix(words, strings.ToLower(o.One)) && Words(c.Name) != Words(o.Name) {
-					continue
-				}
-				known := 0
-				for _, row := range t.Rows {
-					if row[i] != nil && o.byKey(row[i]) != nil {
-						known++
-					} else if row[i] != nil {
-						known = -len(t.Rows)
-					}
-				}
-				if known > 0 {
-					t.Columns[i].Ref = o
-				}
+		for i := range t.Columns {
+			if i != t.Key && i != t.Label && len(t.Columns[i].Parts) == 0 {
+				t.Columns[i].Ref = t.reference(i, tables)
 			}
 		}
 	}
+}
+
+// reference is the table whose rows a column's values name; nil where they name none.
+func (t *Table) reference(i int, tables []*Table) *Table {
+	words := strings.Fields(Words(t.Columns[i].Name))
+	coded := isCode(words, t.Columns[i].Name)
+	for len(words) > 1 && slices.Contains([]string{"id", "no", "nr", "code", "number", "key"}, words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	said := strings.Join(words, " ")
+	var fits []*Table // all of whose keys the values are
+	for _, o := range tables {
+		column := o.Key
+		alike := strings.HasSuffix(said, strings.ToLower(o.One)) || said == Words(o.Name) || o.Key >= 0 &&
+			o != t && strings.EqualFold(t.Columns[i].Name, o.Columns[o.Key].Name)
+		if o.Label < 0 || o == t && !coded {
+			continue
+		}
+		if alike && !t.within(i, o, column) { // by a code that is no key: mechanic 'SIN'
+			column = slices.IndexFunc(o.Columns, func(c Column) bool {
+				return isCode(strings.Fields(Words(c.Name)), c.Name)
+			})
+		}
+		if !t.within(i, o, column) {
+			continue
+		}
+		if alike {
+			o.Key = column
+			return o
+		}
+		fits = append(fits, o)
+	}
+	if coded && len(fits) == 1 && len(t.distinct(i)) > 2 {
+		return fits[0]
+	}
+	return nil
+}
+
+// within reports whether all values of a column are values of a column of another table that tells its rows apart.
+func (t *Table) within(i int, o *Table, column int) bool {
+	if column < 0 || !o.unique(column) {
+		return false
+	}
+	keys := o.distinct(column)
+	values := t.distinct(i)
+	for v := range values {
+		if !keys[v] {
+			return false
+		}
+	}
+	return len(values) > 0
+}
+
+// distinct are the values of a column.
+func (t *Table) distinct(i int) map[any]bool {
+	seen := map[any]bool{}
+	for _, row := range t.Rows {
+		if row[i] != nil {
+			seen[row[i]] = true
+		}
+	}
+	return seen
 }

@@ -40,7 +40,7 @@ func (d *drawer) unknown() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["attr"] = t.named(row), attr
+	slots["x"], slots["attr"] = t.called(row), attr
 	return &Program{
 		pattern: "lookup",
 		slots:   slots,
@@ -91,7 +91,7 @@ func (d *drawer) cannot() *Program {
 			{"draw a chart for {x}", "draw charts"},
 		},
 	)
-	slots["x"] = t.named(row)
+	slots["x"] = t.called(row)
 	slots["verb"] = strings.ReplaceAll(deed[0], "{x}", slots["x"])
 	return &Program{
 		pattern: "cannot",

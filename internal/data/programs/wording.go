@@ -88,6 +88,9 @@ func fill(text string, slots map[string]string) string {
 		}
 		return m
 	})
+	if strings.HasPrefix(slots["x"], slots["one"]+" ") { // "the repair 9" has its noun
+		text = strings.ReplaceAll(text, "{one} {x}", "{x}")
+	}
 	text = strings.ReplaceAll(text, "{one} {filter}", "{one} "+ofOne(slots["filter"]))
 	var pairs []string
 	for _, name := range strings.Fields("one many x y attr ref refone asks filter end super n others v " +

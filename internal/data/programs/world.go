@@ -98,6 +98,10 @@ func Words(name string) string {
 // Singular and plural of an English noun, as far as a rule has them.
 func singular(noun string) string {
 	switch {
+	case noun == "people" || noun == "persons":
+		return "person"
+	case slices.Contains(uncounted(), noun):
+		return noun
 	case strings.HasSuffix(noun, "ies") && len(noun) > 4:
 		return noun[:len(noun)-3] + "y"
 	case endsIn(noun, "sses", "xes", "ches", "shes"):
@@ -112,13 +116,20 @@ func endsIn(word string, endings ...string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(word, e) })
 }
 
+// uncounted are nouns with one form.
+func uncounted() []string {
+	return strings.Fields("aircraft staff stock equipment furniture luggage sheep fish series species crew personnel")
+}
+
 func plural(noun string) string {
 	switch {
+	case noun == "person":
+		return "people"
 	case strings.HasSuffix(noun, "y") && len(noun) > 1 && !strings.ContainsRune("aeiou", rune(noun[len(noun)-2])):
 		return noun[:len(noun)-1] + "ies"
 	case endsIn(noun, "s", "x", "ch", "sh"):
 		return noun + "es"
-	case noun == "staff" || noun == "stock" || noun == "equipment":
+	case slices.Contains(uncounted(), noun):
 		return noun
 	}
 	return noun + "s"
@@ -149,6 +160,15 @@ func (t *Table) named(row []any) string {
 		return ""
 	}
 	return t.show(t.Label, row)
+}
+
+// called is how people call a row in a request: by its name, or where that is a number, by the noun and the number.
+func (t *Table) called(row []any) string {
+	name := t.named(row)
+	if name != "" && strings.Trim(name, "0123456789") == "" {
+		return t.One + " " + name
+	}
+	return name
 }
 
 // show is a value as people say it: of a reference the label of what it names.

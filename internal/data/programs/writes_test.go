@@ -30,7 +30,7 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 			where := ""
 			if x := p.slots["x"]; x != "" {
 				row := table.Rows[slices.IndexFunc(table.Rows, func(row []any) bool {
-					return strings.EqualFold(table.named(row), x)
+					return strings.EqualFold(table.called(row), x)
 				})]
 				where = fmt.Sprintf(" WHERE %s = %s", Ident(table.Columns[table.Key].Name), Literal(row[table.Key]))
 			}

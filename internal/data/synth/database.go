@@ -284,6 +284,7 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 		}
 	}
 	programs.Relate(w.Tables)
+	programs.Understand(w.Tables)
 	if len(w.Tables) == 0 {
 		return nil, ctx.Err()
 	}

@@ -1,0 +1,262 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+)
+
+// Understand gives the columns of tables that a server has by itself the phrases that people use for them, from their
+// names and values: "admitted_on" is "admitted after {v}" and "When was {x} admitted?", "price_eur" is "cheapest", and 0
+// and 1 in "heated" are yes and no. What no rule knows keeps the phrases that are made of the name.
+func Understand(tables []*Table) {
+	for _, t := range tables {
+		for i := range t.Columns {
+			if i != t.Key && i != t.Label && t.Columns[i].Ref == nil && len(t.Columns[i].Parts) == 0 {
+				t.understand(i)
+			}
+		}
+		for i := range t.Columns {
+			if t.Columns[i].Ref != nil {
+				t.Columns[i].refers()
+			}
+		}
+	}
+}
+
+// understand reads one column that names nothing in another table.
+func (t *Table) understand(i int) {
+	c := &t.Columns[i]
+	words := strings.Fields(Words(c.Name))
+	if len(words) == 0 {
+		return
+	}
+	empty := slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil })
+	switch {
+	case c.Kind == Date:
+		c.dated(words, empty)
+	case c.Kind == Number && t.isFlag(i):
+		c.Bool = true
+		c.flag(words)
+	case c.Kind == Text && t.isYesNo(i):
+		c.flag(words)
+	case c.Kind == Number && isCode(words, c.Name):
+		c.Label = true
+	case c.Kind == Number:
+		c.measured(words)
+	}
+}
+
+// isFlag reports whether a column of numbers has nothing but 0 and 1, and both.
+func (t *Table) isFlag(i int) bool {
+	seen := map[int64]bool{}
+	for _, row := range t.Rows {
+		if row[i] == nil {
+			continue
+		}
+		n, ok := row[i].(int64)
+		if !ok || n != 0 && n != 1 {
+			return false
+		}
+		seen[n] = true
+	}
+	return len(seen) == 2
+}
+
+// isYesNo reports whether a column of texts has nothing but yes and no.
+func (t *Table) isYesNo(i int) bool {
+	for _, row := range t.Rows {
+		if v := Show(row[i]); row[i] != nil && !slices.Contains([]string{"yes", "no", "Y", "N"}, v) {
+			return false
+		}
+	}
+	return len(t.Rows) > 0
+}
+
+// isCode reports whether numbers name something and measure nothing, by the name of their column.
+func isCode(words []string, name string) bool {
+	last := words[len(words)-1]
+	return strings.HasSuffix(strings.ToLower(name), "id") && (len(name) == 2 || strings.HasSuffix(name, "_id") ||
+		strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID")) ||
+		slices.Contains([]string{"no", "nr", "num", "number", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode",
+			"room", "isbn", "plate", "box", "shelf", "locker", "table", "gate", "platform", "barcode", "ean"}, last)
+}
+
+// flag gives a column of yes and no its two phrases. A verb in front is a verb: "works_saturdays".
+func (c *Column) flag(words []string) {
+	verbs := map[string]string{
+		"has": "have", "works": "work", "speaks": "speak", "needs": "need", "wants": "want", "allows": "allow",
+		"accepts": "accept", "includes": "include", "requires": "require", "offers": "offer", "takes": "take",
+		"eats": "eat", "owns": "own", "uses": "use", "drives": "drive", "lives": "live", "smokes": "smoke",
+	}
+	first, rest := words[0], strings.Join(words[1:], " ")
+	switch {
+	case (first == "is" || first == "are" || first == "was") && rest != "":
+		c.Says, c.Yes, c.No = rest, "that are "+rest, "that are not "+rest
+		c.Asks = "Is {x} " + rest + "?"
+	case verbs[first] != "" && rest != "":
+		c.Yes, c.No = "that "+verbs[first]+" "+rest, "that do not "+verbs[first]+" "+rest
+		c.Asks = "Does {x} " + verbs[first] + " " + rest + "?"
+	default:
+		said := strings.Join(words, " ")
+		c.Yes, c.No, c.Asks = "that are "+said, "that are not "+said, "Is {x} "+said+"?"
+	}
+}
+
+// participle is what was done on a day, of the words of a column: "hired_on", "hire_date" and "hired" are "hired".
+func participle(words []string) string {
+	nouns := map[string]string{
+		"hire": "hired", "order": "ordered", "purchase": "bought", "sale": "sold", "delivery": "delivered",
+		"release": "released", "publication": "published", "admission": "admitted", "discharge": "discharged",
+		"creation": "created", "birth": "born", "departure": "leaving", "arrival": "arriving", "start": "starting",
+		"end": "ending", "expiry": "expiring", "expiration": "expiring", "due": "due", "payment": "paid",
+		"registration": "registered", "enrollment": "enrolled", "booking": "booked", "shipping": "shipped",
+		"return": "returned", "loan": "lent", "repair": "repaired", "update": "updated", "signup": "signed up",
+	}
+	irregular := []string{
+		"sold", "bought", "built", "paid", "sent", "lent", "made", "brought", "begun", "written", "left", "met", "born",
+		"taken", "given", "seen", "caught", "found", "held", "kept", "put", "read", "set", "spent", "told", "won", "due",
+	}
+	stems := slices.Clone(words)
+	for len(stems) > 1 && slices.Contains([]string{"on", "at", "date", "time", "day", "when"}, stems[len(stems)-1]) {
+		stems = stems[:len(stems)-1]
+	}
+	done := func(w string) bool { return len(w) > 4 && strings.HasSuffix(w, "ed") || slices.Contains(irregular, w) }
+	switch {
+	case len(stems) == 1 && done(stems[0]):
+		return stems[0]
+	case len(stems) == 1 && len(words) > 1 && nouns[stems[0]] != "":
+		return nouns[stems[0]]
+	case len(stems) == 2 && done(stems[0]) && slices.Contains([]string{"in", "out", "off", "up", "away", "back"}, stems[1]):
+		return strings.Join(stems, " ")
+	}
+	return ""
+}
+
+// dated gives a column of days its phrases.
+func (c *Column) dated(words []string, empty bool) {
+	done := participle(words)
+	if done == "" {
+		said := strings.Join(words, " ")
+		if len(words) > 1 && slices.Contains([]string{"on", "at"}, words[len(words)-1]) {
+			said = strings.Join(words[:len(words)-1], " ")
+			c.Says = said
+		}
+		c.More, c.Less = "with a "+said+" after {v}", "with a "+said+" before {v}"
+		if strings.HasSuffix(said, " until") || strings.HasSuffix(said, " since") || strings.HasSuffix(said, " from") {
+			c.More, c.Less = "that are "+said+" a day after {v}", "that are "+said+" a day before {v}"
+		}
+		return
+	}
+	c.More, c.Less, c.Says = done+" after {v}", done+" before {v}", "date "+done
+	switch {
+	case strings.HasSuffix(done, "ing"):
+		c.Says = strings.Join(words, " ")
+	case done == "due":
+		c.Says, c.Asks = "due date", "When is {x} due?"
+	default:
+		c.Says, c.Asks = strings.Join(words, " "), "When was {x} "+done+"?"
+		if empty && done != "born" {
+			c.Yes, c.No = "that were "+done+" already", "not "+done+" yet"
+		}
+	}
+}
+
+// measured gives a column of numbers its phrases: its unit is not said, money is paid, and what is counted is counted.
+func (c *Column) measured(words []string) {
+	units := []string{"eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "cents", "cm", "mm", "km", "kg", "lbs", "ml", "min",
+		"mins", "pct", "percent", "hrs", "sqm", "m2", "m3", "kw", "kwh", "litres", "liters"}
+	said := slices.Clone(words)
+	for len(said) > 1 && slices.Contains(units, said[len(said)-1]) {
+		c.Cents = c.Cents || said[len(said)-1] == "cents"
+		said = said[:len(said)-1]
+	}
+	c.Says = strings.Join(said, " ")
+	last := said[len(said)-1]
+	set := func(more, less, most, least string) { c.More, c.Less, c.Most, c.Least = more, less, most, least }
+	switch {
+	case c.isYear() || slices.Contains([]string{"built", "founded", "published", "established", "opened"}, last):
+		if done := participle(said); done != "" {
+			set(done+" after {v}", done+" before {v}", "newest", "oldest")
+			c.With = done + " in {v}"
+			if done == "born" {
+				set(done+" after {v}", done+" before {v}", "youngest", "oldest")
+			}
+		} else {
+			set("from after {v}", "from before {v}", "newest", "oldest")
+			c.With = "from {v}"
+		}
+	case last == "price" || last == "cost" || last == "fee":
+		set("that cost more than {v}", "that cost less than {v}", "most expensive", "cheapest")
+		c.With = "that cost {v}"
+		if len(said) > 1 && said[0] != "unit" && said[0] != "total" { // several costs are told apart by their words
+			set("with a "+c.Says+" above {v}", "with a "+c.Says+" below {v}", "", "")
+			c.With = ""
+		}
+	case last == "salary" || last == "wage" || last == "income":
+		set("who earn more than {v}", "who earn less than {v}", "best paid", "worst paid")
+	case last == "age":
+		set("older than {v}", "younger than {v}", "oldest", "youngest")
+		c.With = "aged {v}"
+	case last == "weight" && len(said) == 1:
+		set("heavier than {v}", "lighter than {v}", "heaviest", "lightest")
+	case last == "height" && len(said) == 1:
+		set("taller than {v}", "shorter than {v}", "tallest", "shortest")
+	case last == "length" && len(said) == 1:
+		set("longer than {v}", "shorter than {v}", "longest", "shortest")
+	case last == "duration" && len(said) == 1:
+		set("that take longer than {v}", "that take less than {v}", "longest", "shortest")
+	case slices.Contains([]string{"stock", "hand"}, last):
+		set("with more than {v} "+map[bool]string{true: "on hand", false: "in stock"}[last == "hand"],
+			"with less than {v} "+map[bool]string{true: "on hand", false: "in stock"}[last == "hand"], "", "")
+	case slices.Contains([]string{"quantity", "qty", "count"}, last):
+		c.Says = strings.TrimSpace(strings.TrimSuffix(c.Says, last) + map[bool]string{true: "quantity", false: last}[last == "qty"])
+		set("with a "+c.Says+" above {v}", "with a "+c.Says+" below {v}", "", "")
+	case endsIn(last, "s") && !endsIn(last, "ss", "us", "is"): // things that are counted
+		set("with more than {v} "+c.Says, "with fewer than {v} "+c.Says, "", "")
+		c.With = "with {v} " + c.Says
+	case len(said) > 1 && said[len(said)-2] == "per" || slices.Contains(said, "per"):
+		noun, per, _ := strings.Cut(c.Says, " per ")
+		set("with more than {v} "+noun+" per "+per, "with less than {v} "+noun+" per "+per, "", "")
+		c.With = "with {v} " + noun + " per " + per
+	}
+}
+
+// refers gives a column that names things of another table its phrases.
+func (c *Column) refers() {
+	said := strings.Fields(c.said())
+	if len(said) == 0 {
+		return
+	}
+	for len(said) > 1 && isCode(said[len(said)-1:], said[len(said)-1]) {
+		said = said[:len(said)-1]
+	}
+	last := said[len(said)-1]
+	if c.Says = strings.Join(said, " "); strings.HasPrefix(c.Ref.One, last) { // dept of a department
+		c.Says, last = c.Ref.One, lastWord(c.Ref.One)
+	}
+	places := []string{"room", "building", "department", "ward", "warehouse", "city", "town", "country", "location",
+		"store", "branch", "shelf", "section", "group", "team", "class", "course", "station", "region", "bay", "floor",
+		"category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league", "club"}
+	owners := []string{"owner", "customer", "client", "member", "patient", "guest", "tenant", "buyer", "holder"}
+	makers := []string{"author", "artist", "maker", "brand", "manufacturer", "publisher", "director", "producer", "composer"}
+	switch {
+	case slices.Contains(places, last):
+		c.With, c.Asks = "in {v}", "Which "+c.Says+" is {x} in?"
+	case slices.Contains(owners, last):
+		c.With, c.Asks = "of {v}", "Who is the "+c.Says+" of {x}?"
+	case slices.Contains(makers, last):
+		c.With, c.Asks = "by {v}", "Who is the "+c.Says+" of {x}?"
+	case c.Ref.people():
+		c.With, c.Asks = "with {v} as the "+c.Says, "Who is the "+c.Says+" of {x}?"
+	default:
+		c.With, c.Asks = "of the "+c.Says+" {v}", "Which "+c.Says+" does {x} have?"
+	}
+}
+
+// people reports whether a table's things are persons, by its noun or by a name in two columns.
+func (t *Table) people() bool {
+	return t.Label >= 0 && len(t.Columns[t.Label].Parts) == 2 ||
+		slices.Contains(strings.Fields(`person staff employee mechanic doctor customer member student teacher patient client
+			user driver author contact player pilot nurse manager coach trainer guest tenant owner volunteer agent worker`),
+			lastWord(t.One))
+}
