@@ -322,7 +322,7 @@ func (t *Table) findLabel() {
 		case slices.Contains([]string{"name", "title", "label", "subject"}, words[len(words)-1]) &&
 			!slices.Contains(words, "first") && !slices.Contains(words, "last") && c.Kind == Text:
 			score = 4
-		case t.unique(i) && c.Kind == Text && !isContact(words):
+		case t.unique(i) && c.Kind == Text && !isContact(words) && !t.isYesNo(i):
 			score = 3
 		case t.unique(i) && isCode(words, c.Name) && !isContact(words):
 			score = 2

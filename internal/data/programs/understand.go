@@ -78,7 +78,7 @@ func isCode(words []string, name string) bool {
 	return strings.HasSuffix(strings.ToLower(name), "id") && (len(name) == 2 || strings.HasSuffix(name, "_id") ||
 		strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID")) ||
 		slices.Contains([]string{"no", "nr", "num", "number", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode",
-			"room", "isbn", "plate", "box", "shelf", "locker", "table", "gate", "platform", "barcode", "ean"}, last)
+			"room", "isbn", "plate", "box", "shelf", "locker", "table", "gate", "platform", "barcode", "ean", "sku", "serial", "symbol", "slug"}, last)
 }
 
 // flag gives a column of yes and no its two phrases. A verb in front is a verb: "works_saturdays".
@@ -154,7 +154,8 @@ func (c *Column) dated(words []string, empty bool) {
 	case done == "due":
 		c.Says, c.Asks = "due date", "When is {x} due?"
 	default:
-		c.Says, c.Asks = strings.Join(words, " "), "When was {x} "+done+"?"
+		c.Says, c.Asks = done+" date", "When was {x} "+done+"?"
+		c.Most, c.Least = "most recently "+done, "first "+done
 		if empty && done != "born" {
 			c.Yes, c.No = "that were "+done+" already", "not "+done+" yet"
 		}
@@ -169,6 +170,9 @@ func (c *Column) measured(words []string) {
 	for len(said) > 1 && slices.Contains(units, said[len(said)-1]) {
 		c.Cents = c.Cents || said[len(said)-1] == "cents"
 		said = said[:len(said)-1]
+	}
+	if last := said[len(said)-1]; slices.Contains([]string{"hourly", "daily", "weekly", "monthly"}, last) {
+		said = append(said, "rate")
 	}
 	c.Says = strings.Join(said, " ")
 	last := said[len(said)-1]

@@ -150,6 +150,9 @@ func Nouns(table string) (one, many string) {
 	last := len(words) - 1
 	one = singular(words[last])
 	many = plural(one)
+	if one == "staff" || one == "crew" || one == "personnel" {
+		one += " member"
+	}
 	before := strings.Join(words[:last], " ")
 	return strings.TrimSpace(before + " " + one), strings.TrimSpace(before + " " + many)
 }
