@@ -163,7 +163,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	for table, want := range map[string]string{"tbl_patients": "patient patients", "Categories": "category categories", "work_order": "work order work orders", "boxes": "box boxes", "staff": "staff staff", "bus": "bus buses", "s": "s ses"} {
+	for table, want := range map[string]string{"tbl_patients": "patient patients", "Categories": "category categories", "work_order": "work order work orders", "boxes": "box boxes", "staff": "staff member staff", "bus": "bus buses", "s": "s ses"} {
 		if one, many := Nouns(table); one+" "+many != want {
 			t.Errorf("%s: %s %s, want %s", table, one, many, want)
 		}

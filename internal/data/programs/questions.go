@@ -26,7 +26,7 @@ func (d *drawer) lookup() *Program {
 	slots["x"], slots["attr"] = t.called(row), t.Columns[i].said()
 	if asks := t.Columns[i].Asks; asks != "" && d.r.IntN(4) > 0 { // "When was the patient admitted?"
 		slots["asks"] = strings.ReplaceAll(asks, "{x}", slots["x"])
-		return q.program("join_label", slots, valueOf(t.Columns[i], row[i]))
+		return q.program("asks", slots, valueOf(t.Columns[i], row[i]))
 	}
 	return q.program("lookup", slots, valueOf(t.Columns[i], row[i]))
 }

@@ -46,7 +46,7 @@ func sorted(a Answer) string {
 	return strings.Join(values, ", ")
 }
 
-func lines(a Answer) string { return strings.Join(a.Values, "\n") }
+func perLine(a Answer) string { return strings.Join(a.Values, "\n") }
 
 func last(a Answer) string { return "ANSWER: " + joined(a) }
 
@@ -59,7 +59,7 @@ func forms(of string) []form {
 	case "text":
 		return []form{none, none, {"text", joined}, {"last", last}}
 	case "list":
-		return []form{none, {"comma", joined}, {"lines", lines}}
+		return []form{none, {"comma", joined}, {"lines", perLine}}
 	case "yes_no":
 		return []form{none, {"yes_no", joined}}
 	}
@@ -174,9 +174,6 @@ func (p *Program) say(
 		sortedText := sorted(a)
 		text = follow(text, pick(r, manners()["sorted"][split]))
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
-	}
-	if a.Order && p.pattern == "list" { // the others say their order themselves
-		text = follow(text, pick(r, manners()["order"][split]))
 	}
 	answer = f.read(a)
 	ask := ""

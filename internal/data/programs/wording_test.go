@@ -30,7 +30,7 @@ func needed() map[string]string {
 		"set_two": "attr attr2 v v2 x | one", "set_nothing": "attr x | one", "verb": "verb x | one",
 		"verb_all": "filter many verb", "mark": "v x | attr one", "append": "v x | one", "unappend": "v x",
 		"notes": "x | one", "edge_from": "rel y", "edge_to": "rel x", "edge_count": "rel y", "edge_add": "rel x y",
-		"edge_remove": "rel x y", "worth": "attr many v", "report": "attr filter many", "cannot": "verb",
+		"edge_remove": "rel x y", "worth": "attr many v", "report": "attr filter many", "cannot": "verb", "asks": "asks | x",
 	}
 }
 
@@ -198,6 +198,33 @@ func TestMistype(t *testing.T) {
 	}
 	if got := swap(rand.New(rand.NewPCG(1, 1)), "{attribute} of {x}"); got != "{attribute} of {x}" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Where the name of a column is no noun, what it holds is said by one.
+func TestNounsOfColumns(t *testing.T) {
+	born := Column{Name: "born", Kind: Number, Says: "year of birth"}
+	for got, want := range map[string]string{
+		born.said():                        "year of birth",
+		born.withPhrase():                  "with the year of birth {v}",
+		born.lessPhrase():                  "with a year of birth below {v}",
+		(Column{Name: "doctor_id"}).said(): "doctor",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	said := map[string]bool{}
+	for seed := range uint64(300) {
+		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
+		for _, kind := range []string{Lookup, Set, Total, Top} {
+			if p := Draw(rand.New(rand.NewPCG(seed, 2)), w, kind); p != nil {
+				said[p.slots["attr"]] = true
+			}
+		}
+	}
+	if !said["year of birth"] || !said["due date"] || said["born"] || said["due"] {
+		t.Errorf("said are %v", said)
 	}
 }
 
