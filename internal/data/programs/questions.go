@@ -153,7 +153,8 @@ func (d *drawer) list(n int) *Program {
 	}
 	slots := d.about(t)
 	slots["filter"] = phrase
-	a := Answer{Form: "list", Values: shown(q.Run())} // no order is asked for
+	a := Answer{Form: "list", Values: shown(q.Run())}
+	a.Order = q.Order >= 0 && a.isASCII()
 	if repeats(a.Values) {
 		return nil
 	}
