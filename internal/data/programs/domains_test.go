@@ -29,12 +29,12 @@ func (o opened) play(p *Program) (last []string, changed int64) {
 			changed += n
 			continue
 		}
-		last = lines(o.t, tx, s.SQL)
+		last = answers(o.t, tx, s.SQL)
 	}
 	return last, changed
 }
 
-func lines(t *testing.T, tx *sql.Tx, query string) (values []string) {
+func answers(t *testing.T, tx *sql.Tx, query string) (values []string) {
 	t.Helper()
 	rows, err := tx.Query(query)
 	if err != nil {
