@@ -189,7 +189,7 @@ func TestNamesOfOtherLettersAreNotSorted(t *testing.T) {
 	for seed := range uint64(80) {
 		p := &Program{pattern: "list", slots: map[string]string{"many": "dogs", "one": "dog"},
 			Answer: Answer{Form: "list", Values: []string{"Åse", "Bolt"}}}
-		if text := p.Word(rand.New(rand.NewPCG(seed, 16)), scenario.Train).Task; strings.Contains(strings.ToLower(text), "alphabet") {
+		if text := p.Word(rand.New(rand.NewPCG(seed, 16)), scenario.Train).Task; strings.Contains(text, "lphabet") {
 			t.Error(text)
 		}
 		p = &Program{slots: map[string]string{"x": "Åse"}, Steps: []Step{{SQL: "SELECT 1 FROM dogs WHERE name = 'Åse'"}}}
