@@ -61,6 +61,10 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	}
 	answer, err := s.ask(limited, tool, params)
 	known := x.outcome()
+	if limited.Err() == nil && s.isForgotten(ctx, &known, answer, err) {
+		s.expired.Store(true)
+		return s.forgotten(&known, answer, err, o), known.isUnread(err) || tool.repeatable
+	}
 	if err == nil {
 		return s.answered(answer, known.result, tool, o), false
 	}
@@ -91,10 +95,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	if !known.sent && known.dialled {
 		f.Outcome = trajectory.InfrastructureError
 	}
-	// Refused before the call was looked at: too many, or the session is not known any more.
-	expired := known.status == http.StatusNotFound
-	s.expired.Store(expired)
-	refused := expired || known.status == http.StatusTooManyRequests
+	refused := known.status == http.StatusTooManyRequests // before the call was looked at
 	return o.lost(trajectory.CallTransportError, f.Outcome, f.Error()), !known.sent || refused || tool.repeatable
 }
 

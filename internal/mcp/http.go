@@ -55,7 +55,8 @@ func (h *httpTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		x = nil // that the call was given up is told under its own context, and says nothing of how far the call came
 	}
 	if x != nil { // nothing is sent before there is a connection
-		x.set(func(x *exchange) { x.sent, x.dialled = false, true })
+		inSession := h.events || req.Header.Get(sessionHeader) != ""
+		x.set(func(x *exchange) { x.sent, x.dialled, x.inSession = false, true, inSession })
 		req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 			GotConn: func(httptrace.GotConnInfo) { x.set(func(x *exchange) { x.sent = true }) }}))
 	}
@@ -143,6 +144,10 @@ func (h *httpTripper) mended(req *http.Request, m jsonrpc.Message, resp *http.Re
 	call := isRequest && r.IsCall()
 	if call {
 		h.wire.answeredWith(0)
+	}
+	if id := req.Header.Get(sessionHeader); id != "" && resp.Header.Get(sessionHeader) != "" && resp.Header.Get(sessionHeader) != id {
+		resp.Header.Set(sessionHeader, id) // for another the SDK would end the connection
+		exchangeOf(req.Context()).set(func(x *exchange) { x.renamed = true })
 	}
 	switch {
 	case kind == "text/event-stream":

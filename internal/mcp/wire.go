@@ -22,18 +22,20 @@ const defaultMaxFrame = 16 << 20
 // exchange is one request and what became of it. The SDK decodes results and flattens errors; a trainer needs the
 // server's own bytes, and to know whether a request can have arrived and who failed.
 type exchange struct {
-	mu       sync.Mutex
-	id       jsonrpc.ID
-	sent     bool            // the request may have reached the server
-	dialled  bool            // a connection was sought for it; without sent, there was none
-	answered bool            // the server answered it, with a result or an error
-	result   json.RawMessage // the server's bytes, nil where it answered with an error
-	unusable string          // why its answer was replaced by an error of ours
-	missing  string          // why there is no answer, where the transport knows
-	instead  string          // what came while it waited that answers nothing
-	status   int             // of HTTP, where it was none of 2xx
-	method   string
-	errors   []string // what each request came to that failed, where the SDK made several in one go
+	mu        sync.Mutex
+	id        jsonrpc.ID
+	sent      bool            // the request may have reached the server
+	dialled   bool            // a connection was sought for it; without sent, there was none
+	answered  bool            // the server answered it, with a result or an error
+	result    json.RawMessage // the server's bytes, nil where it answered with an error
+	unusable  string          // why its answer was replaced by an error of ours
+	missing   string          // why there is no answer, where the transport knows
+	instead   string          // what came while it waited that answers nothing
+	status    int             // of HTTP, where it was none of 2xx
+	inSession bool            // over HTTP: it was sent in a session that the server had opened
+	renamed   bool            // over HTTP: it was answered in another session than it was sent in
+	method    string
+	errors    []string // what each request came to that failed, where the SDK made several in one go
 
 	emptyCursor bool // the request asks for the page whose cursor is "", which the SDK leaves out
 }
@@ -65,7 +67,8 @@ func (x *exchange) outcome() exchange {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return exchange{sent: x.sent, dialled: x.dialled, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing,
-		instead: x.instead, status: x.status, errors: slices.Clone(x.errors)}
+		instead: x.instead, status: x.status, inSession: x.inSession, renamed: x.renamed,
+		errors: slices.Clone(x.errors)}
 }
 
 // fail notes why the request under way failed. The caller holds mu.
@@ -117,6 +120,7 @@ func (w *wire) sending(ctx context.Context, m jsonrpc.Message) (changed bool) {
 	}
 	x.set(func(x *exchange) {
 		x.id, x.method, x.sent, x.answered, x.missing, x.unusable, x.instead = r.ID, r.Method, true, false, "", "", ""
+		x.status, x.renamed = 0, false
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
