@@ -146,7 +146,7 @@ func (l *opener) legacyLimit(via string, err error) time.Duration {
 // probe finds out what a server speaks, the newest first.
 func (l *opener) probe(ctx context.Context, via string, from start) (*session, error) {
 	if via == viaSSE {
-		return l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, from)
+		return l.tryLegacy(ctx, viaSSE, from, nil)
 	}
 	first := via
 	if first == "" {
@@ -161,7 +161,7 @@ func (l *opener) probe(ctx context.Context, via string, from start) (*session, e
 	case ctx.Err() != nil || final(err):
 		return nil, err
 	}
-	s, legacyErr := l.try(ctx, l.legacyLimit(first, err), first, legacyEra, from)
+	s, legacyErr := l.tryLegacy(ctx, first, from, err)
 	if legacyErr == nil {
 		return s, nil
 	}
@@ -176,7 +176,7 @@ func (l *opener) probe(ctx context.Context, via string, from start) (*session, e
 	if via != "" || ctx.Err() != nil || !maybeSSE(legacyErr) {
 		return nil, legacyErr
 	}
-	s, sseErr := l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, from)
+	s, sseErr := l.tryLegacy(ctx, viaSSE, from, nil)
 	if sseErr != nil {
 		return nil, alsoTried(legacyErr, "as HTTP+SSE", sseErr)
 	}
@@ -267,8 +267,11 @@ func (l *opener) try(ctx context.Context, limit time.Duration, via, version stri
 		s.release = append(s.release, func() { <-s.gone })
 		return s, nil
 	}
+	spoken, _ := s.wire.greeting()
 	if how := s.wire.framedAs(); how != "" {
 		err = misframedError(how)
+	} else if spoken != "" && strings.Contains(err.Error(), "unsupported protocol version") {
+		err = otherVersion(spoken)
 	} else if ctx.Err() != nil && parent.Err() == nil {
 		err = noAnswer(limit)
 		if came := s.instead(s.wire.lastUnasked()); came != "" {

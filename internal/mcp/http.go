@@ -121,7 +121,7 @@ func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.R
 		return &http.Response{StatusCode: http.StatusAccepted, Request: req, Header: http.Header{}, Body: http.NoBody}, nil
 	}
 	if answer, err := jsonrpc.DecodeMessage(data); err == nil && !h.events && resp.StatusCode != http.StatusTooManyRequests {
-		h.wire.received(answer)
+		data = h.wire.received(answer, data)
 		if a, ok := answer.(*jsonrpc.Response); ok && a.ID == r.ID && a.Error != nil && resp.StatusCode >= 500 && r.Method == "tools/call" {
 			return answered(req, data), nil // of these the SDK would keep no word
 		}

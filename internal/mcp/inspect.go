@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,6 +59,9 @@ func (l *opener) list(ctx context.Context, s *session) (ServerTools, error) {
 	limited, cancel := context.WithTimeout(ctx, l.o.ProbeTimeout)
 	defer cancel()
 	listOffers(limited, s, &found)
+	if _, odd := s.wire.greeting(); len(odd) > 0 {
+		found.Warnings = append(found.Warnings, "its answer to initialize does not follow the protocol: "+strings.Join(odd, ", "))
+	}
 	found.Name, found.Era, found.Version, found.Transport = l.name, s.era(), s.version(), s.via
 	return found, nil
 }

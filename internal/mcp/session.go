@@ -12,8 +12,11 @@ import (
 	"hone/internal/fault"
 )
 
-// era is the protocol version in use.
+// era is the protocol version in use, as the server calls it.
 func (s *session) era() string {
+	if version, _ := s.wire.greeting(); version != "" {
+		return version
+	}
 	if r := s.client.InitializeResult(); r != nil {
 		return r.ProtocolVersion
 	}

@@ -96,6 +96,9 @@ type wire struct {
 	any     bool   // a message came
 	unasked string // the last answer that was to no request
 	framing string // how messages are framed that therefore are none
+
+	version     string   // of the protocol, as the server calls it, where the SDK has another word
+	oddGreeting []string // what of its answer to initialize is not as the protocol has it
 }
 
 func newWire(limit int, m *meter) *wire {
@@ -149,12 +152,10 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	// Log lines may be JSON objects too, so only a whole JSON-RPC message counts.
 	if data[0] == '{' {
 		if m := answerOf(data); m != nil {
-			w.received(m)
-			return m, data
+			return m, w.received(m, data)
 		}
 		if m, err := jsonrpc.DecodeMessage(data); err == nil {
-			w.received(m)
-			return m, data
+			return m, w.received(m, data)
 		}
 	}
 	if whole && bytes.Contains(data, []byte(`"jsonrpc"`)) {
@@ -263,7 +264,8 @@ func (w *wire) framedAs() string {
 	return w.framing
 }
 
-func (w *wire) received(m jsonrpc.Message) {
+// received is told of a message, and returns its bytes: those given, but where it is a greeting that had to be mended.
+func (w *wire) received(m jsonrpc.Message, data []byte) []byte {
 	w.mu.Lock()
 	w.any = true
 	w.mu.Unlock()
@@ -283,13 +285,21 @@ func (w *wire) received(m jsonrpc.Message) {
 		if x == nil {
 			w.strayAnswer(m)
 		}
+		greeting := false
 		x.set(func(x *exchange) {
+			greeting = x.method == "initialize" || x.method == "server/discover"
 			if x.answered, x.result = true, m.Result; m.Error != nil {
 				x.result = nil // some write both
 				x.fail(errorText(m.Error))
 			}
 		})
+		if greeting && m.Error == nil && w.greeted(m) {
+			if mended, err := jsonrpc.EncodeMessage(m); err == nil {
+				return mended
+			}
+		}
 	}
+	return data
 }
 
 // strayAnswer notes, for the calls that wait, an answer that is to none of them: often it is theirs, under another id.
