@@ -24,14 +24,43 @@ type filler struct {
 // none that fits its schema.
 func (f filler) arguments(optional bool) (json.RawMessage, bool) {
 	arguments, ok := f.object(f.tool.schema, nil, optional)
-	if !ok {
-		return nil, false
+	if ok {
+		arguments = f.wanted(f.paired(arguments))
 	}
-	arguments = f.wanted(f.paired(arguments))
+	if !ok || !f.tool.takes(string(arguments)) {
+		if arguments, ok = f.example(optional); !ok {
+			return nil, false
+		}
+	}
 	if optional && !f.tool.needs() {
 		arguments = f.some(arguments)
 	}
 	return arguments, true
+}
+
+// example is drawn from the whole of the schema, for one whose members ask something of one another, or are described in a way
+// that readParam does not follow. Their values are those that their names ask for, where these fit.
+func (f filler) example(optional bool) (json.RawMessage, bool) {
+	arguments, ok := f.tool.compiled().Example(f.r, optional, func(name, kind string) (json.RawMessage, bool) {
+		p := param{name: name}
+		for _, field := range f.tool.schema.fields {
+			if field.name == name {
+				p = field
+			}
+		}
+		if p.kind != kind {
+			p = param{name: name, description: p.description, kind: kind}
+		}
+		if kind == "array" || kind == "object" || kind == "null" { // which the schema makes of their parts
+			return nil, false
+		}
+		raw, ok := f.value(p, nil)
+		return raw, ok || f.coded(p) || f.sql(p) // words are no code
+	})
+	if empty := bytes.Contains(arguments, []byte(":{}")) || bytes.Contains(arguments, []byte("[{}")); empty { // as part has it
+		return nil, false
+	}
+	return arguments, ok
 }
 
 // missing are arguments that name what is not there, so that the call may be refused: a first step of tasks that have a second.

@@ -3,8 +3,10 @@ package synth
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -76,11 +78,7 @@ func (r reader) read(name string, schema json.RawMessage, depth int) param {
 	if depth > maxDepth {
 		return p
 	}
-	if text := textOf(find(schema, "$ref")); strings.HasPrefix(text, "#/") {
-		target := r.root
-		for _, step := range strings.Split(text[2:], "/") {
-			target = find(target, step)
-		}
+	if target := r.target(textOf(find(schema, "$ref"))); target != nil {
 		q := r.read(name, target, depth+1)
 		if own := textOf(find(schema, "description")); own != "" {
 			q.description = own
@@ -95,13 +93,50 @@ func (r reader) read(name string, schema json.RawMessage, depth int) param {
 		p.kind = "object"
 	}
 	for _, name := range textsOf(find(schema, "required")) {
-		for i := range p.fields {
-			p.fields[i].required = p.fields[i].required || p.fields[i].name == name
-		}
+		p.require(name)
 	}
 	p.examples = append(p.examples, quotedExamples(p.description)...)
 	p.state()
 	return p
+}
+
+// require marks a member as required, and adds one that the schema does not describe.
+func (p *param) require(name string) {
+	for i := range p.fields {
+		if p.fields[i].name == name {
+			p.fields[i].required = true
+			return
+		}
+	}
+	p.fields = append(p.fields, param{name: name, required: true})
+}
+
+// target is what a reference within the document refers to, nil where it is none: a JSON pointer (RFC 6901), perhaps behind
+// the document's own $id.
+func (r reader) target(reference string) json.RawMessage {
+	base, pointer, found := strings.Cut(reference, "#")
+	if !found || base != "" && base != textOf(find(r.root, "$id")) || pointer != "" && pointer[0] != '/' {
+		return nil
+	}
+	if plain, err := url.PathUnescape(pointer); err == nil {
+		pointer = plain
+	}
+	target := r.root
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if pointer == "" {
+			break
+		}
+		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		if i, err := strconv.Atoi(step); err == nil && bytes.HasPrefix(target, []byte("[")) {
+			if list := listOf(target); i >= 0 && i < len(list) {
+				target = list[i]
+				continue
+			}
+			return nil
+		}
+		target = find(target, step)
+	}
+	return target
 }
 
 func (r reader) keyword(p *param, m member, depth int) {
@@ -140,8 +175,14 @@ func (r reader) keyword(p *param, m member, depth int) {
 			p.fields = append(p.fields, r.read(field.name, field.raw, depth+1))
 		}
 	case "anyOf", "oneOf", "allOf":
-		for _, one := range listOf(m.raw) {
+		for i, one := range listOf(m.raw) {
 			q := r.read(p.name, one, depth+1)
+			if p.kind == "object" && q.kind == "object" && m.name != "allOf" { // the first will do, beside what all have
+				if i == 0 {
+					p.fields = append(p.fields, q.fields...)
+				}
+				continue
+			}
 			if q.kind == "" || q.kind == "null" || p.kind != "" && m.name != "allOf" {
 				p.orNumber = p.orNumber || p.kind == "string" && (q.kind == "number" || q.kind == "integer")
 				continue

@@ -131,9 +131,13 @@ func (s *subject) needs() bool {
 
 // takes reports whether arguments fit the tool's schema.
 func (s *subject) takes(arguments string) bool {
+	verdict, _ := s.compiled().Validate(arguments)
+	return verdict != schema.Invalid
+}
+
+func (s *subject) compiled() *schema.Schema {
 	if s.checks == nil {
 		s.checks = schema.Compile(s.InputSchema)
 	}
-	verdict, _ := s.checks.Validate(arguments)
-	return verdict != schema.Invalid
+	return s.checks
 }
