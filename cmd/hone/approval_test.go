@@ -19,9 +19,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // shop is an MCP server on HTTP with two tools, look (annotated as read-only) and buy; sold is what was bought.
@@ -104,7 +104,7 @@ func TestCollectAsksOnATerminal(t *testing.T) {
 	}
 	t.Cleanup(func() { theirs.Close(); person.Close() })
 	var stdout, stderr bytes.Buffer
-	a := &app{Host: &host.Host{Stdin: theirs, Data: screen.New(&stdout), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a := &app{Host: &host.Host{Stdin: theirs, Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	done := make(chan int, 1)
 	go func() {
 		done <- a.main(t.Context(), []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.json", "--output-dir", "out"})
@@ -226,7 +226,7 @@ func TestCollectUnattended(t *testing.T) {
 			endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`}, chat.ToolCall{Name: "look", Arguments: `{"name": "sea"}`})
 			workFolder(t, map[string]string{"tasks.json": oneTask, "hone.yaml": tc.rules})
 			var stdout, stderr bytes.Buffer
-			a := &app{Host: &host.Host{Stdin: strings.NewReader("y\ny\n"), Data: screen.New(&stdout), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+			a := &app{Host: &host.Host{Stdin: strings.NewReader("y\ny\n"), Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 			args := append([]string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.json", "--output-dir", "out"}, tc.args...)
 			if code := a.main(t.Context(), args); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr.String())

@@ -16,12 +16,12 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/sample"
 	away "hone/internal/policy/remote"
-	"hone/internal/screen"
 )
 
 // evaluatedAway is hone eval of an adapter and the base model, by the sampler that conf names where there is one; what rooms were handed is in handed.
@@ -162,7 +162,7 @@ func logprobsOf(t *testing.T, base, adapter string, ids []int32) []float64 {
 	t.Helper()
 	var out, said bytes.Buffer
 	a := toyApp(&said, nil)
-	a.Stdin, a.Data = bytes.NewReader(must(json.Marshal(map[string]any{"ids": ids}))), screen.New(&out)
+	a.Stdin, a.Data = bytes.NewReader(must(json.Marshal(map[string]any{"ids": ids}))), sanitize.New(&out)
 	var told struct{ Logprobs []float64 }
 	if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", base, "--adapter", adapter}); code != 0 || json.Unmarshal(out.Bytes(), &told) != nil {
 		t.Errorf("exit code %d, %s, %s", code, &out, &said)

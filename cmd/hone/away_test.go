@@ -21,11 +21,11 @@ import (
 	"testing"
 	"time"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
-	"hone/internal/screen"
 )
 
 // sampling is a hone serve of the toy, and what it was asked on the way.
@@ -53,7 +53,7 @@ func sampler(t *testing.T, base string) *sampling {
 	read, write := io.Pipe()
 	var said bytes.Buffer
 	a := toyApp(&said, map[string]string{"SERVE_KEY": "sesame"})
-	a.Data = screen.New(write)
+	a.Data = sanitize.New(write)
 	ctx, stop := context.WithCancel(context.Background())
 	code := make(chan int, 1)
 	go func() {

@@ -13,10 +13,10 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/data/formats"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/screen"
 )
 
 // Collected episodes are those of the configuration: set up, bounded in tokens and in the tools' working time, each with its outcome.
@@ -48,7 +48,7 @@ func TestCollectKeepsTheConfiguration(t *testing.T) {
 {"id": "slow", "task": "Work."}
 `})
 	var stdout, stderr bytes.Buffer
-	a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(&stdout), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	a.withEnv(map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t"})
 	if code := a.main(t.Context(), []string{"collect", "--endpoint", endpoint.URL + "/v1", "--model", "m", "--dataset", "scenarios.jsonl",
 		"--split", "all", "--output-dir", "traces", "--yes", "--json"}); code != 0 {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/creack/pty"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // hone curate DATA is a page on a terminal: its keys are operations in the ledger, an editor edits, and elsewhere it is refused.
@@ -34,7 +34,7 @@ func TestCurateByKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stderr bytes.Buffer
-	a := &app{Host: &host.Host{Stdin: theirs, Data: screen.New(theirs), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a := &app{Host: &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	done := make(chan int, 1)
 	go func() { done <- a.main(t.Context(), []string{"curate", "traces.jsonl"}) }()
 	var seen strings.Builder
@@ -95,7 +95,7 @@ func TestCurateByKeys(t *testing.T) {
 		t.Errorf("%s", ledger)
 	}
 	var out bytes.Buffer
-	a = &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(&out), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv}}
+	a = &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&out), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
 	if code := a.main(t.Context(), []string{"curate", "traces.jsonl"}); code != int(fault.CodeUsage) || !strings.Contains(stderr.String(), "page on a terminal") {
 		t.Errorf("%d %s", code, stderr.String())
 	}

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
 // discover, then --diff against what it wrote, then against a catalog that knows other tools; doctor on the same server.
 func TestDiscoverAndDoctor(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	a := &app{Host: &host.Host{Data: screen.New(&stdout), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv}}
+	a := &app{Host: &host.Host{Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
 	workFolder(t, map[string]string{"mcp.json": files(t), "template/notes.txt": "4711"})
 	verb := func(want int, args ...string) {
 		t.Helper()
@@ -108,7 +108,7 @@ const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 
 func TestSandboxFlag(t *testing.T) {
 	var stderr bytes.Buffer
-	a := &app{Host: &host.Host{Data: screen.New(&bytes.Buffer{}), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv}}
+	a := &app{Host: &host.Host{Data: sanitize.New(&bytes.Buffer{}), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
 	workFolder(t, nil)
 	if code := a.main(t.Context(), []string{"discover", "--mcp", "true", "--sandbox", "maybe"}); code != 2 || !strings.Contains(stderr.String(), "give auto, require or off") {
 		t.Errorf("exit code %d: %s", code, &stderr)

@@ -20,9 +20,9 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/eval"
 	"hone/internal/learn/sample"
-	"hone/internal/screen"
 )
 
 // adder is an endpoint with two models, solver and fool. The solver adds by the tool, and is wrong where the seed says so; the fool says 0.
@@ -122,7 +122,7 @@ func evaluating(t *testing.T, tasks int, eval string) (a *adder, env map[string]
 		t.Helper()
 		var out, said strings.Builder
 		app := toyApp(&said, env)
-		app.Data = screen.New(&out)
+		app.Data = sanitize.New(&out)
 		if args[0] != "runs" {
 			args = append(evalCommand, args...)
 		}
@@ -246,7 +246,7 @@ func served(t *testing.T, model string) string {
 	read, write := io.Pipe()
 	var said strings.Builder
 	a := toyApp(&said, nil)
-	a.Data = screen.New(write)
+	a.Data = sanitize.New(write)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {

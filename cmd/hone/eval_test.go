@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/evaluate"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/screen"
 	"hone/internal/show"
 )
 
@@ -28,7 +28,7 @@ func TestPrintEval(t *testing.T) {
 	r := eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows(0), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3, trajectory.InfrastructureError: 4}},
 		{Name: "model", Rows: rows(10), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 2}}}}
 	var stdout, stderr bytes.Buffer
-	a := &app{Host: &host.Host{Data: screen.New(&stdout), Talk: screen.New(&stderr), Plain: true}}
+	a := &app{Host: &host.Host{Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), Plain: true}}
 	if err := show.Rates(a.Host, &evaluate.Evaluated{Comparison: r}, show.None); err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/doctor"
 	"hone/internal/host"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -191,7 +191,7 @@ func TestNoTerminalObeysAServer(t *testing.T) {
 		for _, asJSON := range []bool{false, true} {
 			var out, said bytes.Buffer
 			a := toyApp(&said, nil)
-			a.Data, a.JSON, a.configPath = screen.New(&out), asJSON, ""
+			a.Data, a.JSON, a.configPath = sanitize.New(&out), asJSON, ""
 			a.seedIsPresent = func() bool { return false }
 			c, err := a.config()
 			if err != nil {
@@ -272,7 +272,7 @@ func TestNoTerminalObeysAnEndpoint(t *testing.T) {
 func TestCellsStayInTheirPlace(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		var out bytes.Buffer
-		a := &app{Host: &host.Host{Data: screen.New(&out), Plain: plain}}
+		a := &app{Host: &host.Host{Data: sanitize.New(&out), Plain: plain}}
 		if err := a.Print(nil, [][]string{{"a" + owned, "x\ty"}, {"b", "c"}}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/hub/hubtest"
 	"hone/internal/learn/adapter"
-	"hone/internal/screen"
 )
 
 // withHub runs a command line against a Hub, with a cache of its own.
@@ -27,7 +27,7 @@ func withHub(t *testing.T, s *hubtest.Server, home string, more map[string]strin
 		env[name] = value
 	}
 	a := toyApp(&said, env)
-	a.Data = screen.New(&out)
+	a.Data = sanitize.New(&out)
 	code = a.main(t.Context(), args)
 	return code, out.String(), said.String()
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/learn/learntest"
-	"hone/internal/screen"
 )
 
 // Chat templates that know tools, and that do not.
@@ -55,7 +55,7 @@ func TestInspectSetsVariables(t *testing.T) {
 func inspected(t *testing.T, args, in string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, talk bytes.Buffer
-	a := &app{Host: &host.Host{Stdin: strings.NewReader(in), Data: screen.New(&out), Talk: screen.New(&talk), LookupEnv: func(string) (string, bool) { return "", false }}}
+	a := &app{Host: &host.Host{Stdin: strings.NewReader(in), Data: sanitize.New(&out), Talk: sanitize.New(&talk), LookupEnv: func(string) (string, bool) { return "", false }}}
 	code = int(a.main(t.Context(), strings.Fields(args)))
 	return code, out.String(), talk.String()
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/creack/pty"
 
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // seller is an endpoint whose model buys what it is told to, says how many messages it was sent, breaks off in "tell all", and fails at "fail".
@@ -61,7 +61,7 @@ func atTerminal(t *testing.T, args []string, steps ...[2]string) (code int, show
 	t.Cleanup(func() { theirs.Close(); sits.Close() })
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	a := &app{Host: &host.Host{Stdin: theirs, Data: screen.New(theirs), Talk: screen.New(theirs), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a := &app{Host: &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(theirs), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	done := make(chan int, 1)
 	go func() { done <- a.main(ctx, args) }()
 	for _, s := range steps {

@@ -15,12 +15,12 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/screen"
 )
 
 // stateful is a real server that keeps what it is told, and what an episode can do with it.
@@ -116,7 +116,7 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &app{Host: &host.Host{Talk: screen.New(os.Stderr), LookupEnv: os.LookupEnv, Quiet: true, Helper: []string{helper, sandboxVerb}}}
+			a := &app{Host: &host.Host{Talk: sanitize.New(os.Stderr), LookupEnv: os.LookupEnv, Quiet: true, Helper: []string{helper, sandboxVerb}}}
 			l, err := job.Open(t.Context(), a.Host, config.Default(), servers, filepath.Join(dir, "run"))
 			if err != nil {
 				t.Fatal(err)

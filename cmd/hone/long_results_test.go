@@ -13,9 +13,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -32,7 +32,7 @@ func TestLongResultsAreOneThingEverywhere(t *testing.T) {
 			"message": map[string]string{"role": "assistant", "content": "many words"}, "finish_reason": "stop"}}})
 	}))
 	t.Cleanup(endpoint.Close)
-	a := &app{Host: &host.Host{Talk: screen.New(io.Discard), Quiet: true, LookupEnv: os.LookupEnv, CacheDir: t.TempDir()}}
+	a := &app{Host: &host.Host{Talk: sanitize.New(io.Discard), Quiet: true, LookupEnv: os.LookupEnv, CacheDir: t.TempDir()}}
 	a.withEnv(map[string]string{"SUM_KEY": "sum-key"})
 	servers, err := mcp.FromFlag(server.url, "t", a.LookupEnv)
 	if err != nil {

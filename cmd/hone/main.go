@@ -12,14 +12,14 @@ import (
 	"strings"
 	"syscall"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	a := &app{Host: &host.Host{Stdin: os.Stdin, Data: screen.New(os.Stdout), Talk: screen.New(os.Stderr), LookupEnv: os.LookupEnv, Environ: os.Environ(), Helper: sandboxHelper(),
+	a := &app{Host: &host.Host{Stdin: os.Stdin, Data: sanitize.New(os.Stdout), Talk: sanitize.New(os.Stderr), LookupEnv: os.LookupEnv, Environ: os.Environ(), Helper: sandboxHelper(),
 		Program: os.Args[0], KeepsPrograms: true, Still: &host.Still{}}, setenv: os.Setenv}
 	host.KeepHeapFloor(ctx)
 	signals := make(chan os.Signal, 2)

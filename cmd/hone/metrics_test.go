@@ -17,8 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/metrics"
-	"hone/internal/screen"
 )
 
 // metricLines are the lines of a run's metrics.jsonl, by stage and step.
@@ -166,7 +166,7 @@ func TestWhatARunTook(t *testing.T) {
 	}
 	var shown bytes.Buffer
 	a := toyApp(&said, env)
-	a.Data = screen.New(&shown)
+	a.Data = sanitize.New(&shown)
 	if code := a.main(t.Context(), []string{"runs", "show", "./out"}); code != 0 || !strings.Contains(shown.String(), "bottleneck: ") {
 		t.Errorf("exit code %d, %s", code, &shown)
 	}

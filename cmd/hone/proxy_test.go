@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // server is a verb that serves, and what it says meanwhile.
@@ -39,7 +39,7 @@ func servingOf(t *testing.T, keys map[string]string, change func(*app), args ...
 		return environment(name)
 	}
 	read, write := io.Pipe()
-	a.Data = screen.New(write)
+	a.Data = sanitize.New(write)
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() {
@@ -81,7 +81,7 @@ func TestProxyRefuses(t *testing.T) {
 		{"eval --model http://127.0.0.1:1/v1/m --initial-call " + dir + " --dataset testdata/initial.json --split test", "there is no such adapter"},
 	} {
 		var stderr bytes.Buffer
-		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(io.Discard), Talk: screen.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
+		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
 		if code := a.main(t.Context(), strings.Fields(tc.args)); code != 2 || !strings.Contains(stderr.String(), tc.want) {
 			t.Errorf("%s: exit code %d, said %s", tc.args, code, stderr.String())
 		}

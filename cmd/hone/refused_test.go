@@ -17,12 +17,12 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/inspect"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
-	"hone/internal/screen"
 	"hone/internal/serve/local"
 )
 
@@ -32,7 +32,7 @@ func invoked(t *testing.T, conf, stdin string, args ...string) (code int, stdout
 	write(t, "hone.yaml", conf)
 	var out, said bytes.Buffer
 	a := toyApp(&said, nil)
-	a.Stdin, a.Data = strings.NewReader(stdin), screen.New(&out)
+	a.Stdin, a.Data = strings.NewReader(stdin), sanitize.New(&out)
 	code = a.main(t.Context(), args)
 	return code, out.String(), said.String()
 }

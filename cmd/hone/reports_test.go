@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/data/overlap"
-	"hone/internal/screen"
 )
 
 // Training and evaluation end with a page that needs nothing else, and an evaluation shows the episodes that failed and says
@@ -23,7 +23,7 @@ func TestReports(t *testing.T) {
 	toyModel(t, "base/toy.gguf")
 	var said, stdout bytes.Buffer
 	a := toyApp(&said, nil)
-	a.Data = screen.New(&stdout)
+	a.Data = sanitize.New(&stdout)
 	if code := a.main(t.Context(), []string{"train", "--mcp", url, "--dataset", "rows.jsonl", "--base-model", "base", "--output-dir", "out"}); code != 0 && code != 3 { // 3: nothing was learnt
 		t.Fatalf("train: exit code %d, %s", code, &said)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // Scenarios that ask for what the servers cannot give, or what nobody has allowed, are refused before anything begins, by
@@ -43,7 +43,7 @@ func TestScenariosThatCannotRun(t *testing.T) {
 				toyModel(t, "base/toy.gguf")
 			}
 			var said bytes.Buffer
-			a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(&said), Talk: screen.New(&said), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+			a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&said), Talk: sanitize.New(&said), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 			if code := a.main(t.Context(), args); code != 2 || !strings.Contains(said.String(), test.says) || !strings.Contains(said.String(), "next:") {
 				t.Errorf("%s, %s: exit code %d, %s", test.name, verb[0], code, &said)
 			}

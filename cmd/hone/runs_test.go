@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/job"
 	"hone/internal/run"
-	"hone/internal/screen"
 )
 
 // runs ls says of each run how far it is and by which command it goes on.
@@ -75,7 +75,7 @@ func TestRunsLs(t *testing.T) {
 	}
 	var stdout bytes.Buffer
 	a := toyApp(&bytes.Buffer{}, nil)
-	a.Data, a.Program = screen.New(&stdout), "bin/hone"
+	a.Data, a.Program = sanitize.New(&stdout), "bin/hone"
 	if code := a.main(t.Context(), []string{"runs", "ls", "--plain"}); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}

@@ -14,12 +14,12 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -32,7 +32,7 @@ func sandboxAt(t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	a := &app{Host: &host.Host{Talk: screen.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
+	a := &app{Host: &host.Host{Talk: sanitize.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
 	if level == sandbox.Landlock { // without bubblewrap on PATH
 		a.withEnv(map[string]string{"PATH": t.TempDir()})
 	}
@@ -128,7 +128,7 @@ func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall)
 }
 
 func TestSandboxRequired(t *testing.T) {
-	a := &app{Host: &host.Host{Talk: screen.New(&bytes.Buffer{}), LookupEnv: func(string) (string, bool) { return "", false }, Helper: []string{"hone", sandboxVerb}}}
+	a := &app{Host: &host.Host{Talk: sanitize.New(&bytes.Buffer{}), LookupEnv: func(string) (string, bool) { return "", false }, Helper: []string{"hone", sandboxVerb}}}
 	_, _, err := toolset.Sandboxed(t.Context(), a.Host, config.Sandbox{Mode: "require"}, mcp.Config{})
 	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "bwrap is not on PATH") {
 		t.Errorf("%v", err)
@@ -167,7 +167,7 @@ func TestNpxInASandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	a := &app{Host: &host.Host{Talk: screen.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
+	a := &app{Host: &host.Host{Talk: sanitize.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
 	o, err := toolset.House(t.Context(), a.Host, config.Default(), mcp.Config{Servers: map[string]mcp.Server{"s": {Command: "npx"}}}, "")
 	if err != nil {
 		t.Fatal(err)

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"hone/internal/assets"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // installed returns an app over the real base model, which make setup installs.
 func installed(t *testing.T, stdin string) (a *app, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	a = &app{Host: &host.Host{Stdin: strings.NewReader(stdin), Data: screen.New(stdout), Talk: screen.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a = &app{Host: &host.Host{Stdin: strings.NewReader(stdin), Data: sanitize.New(stdout), Talk: sanitize.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	s, err := a.Store()
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestServeRefuses(t *testing.T) {
 		{"inspect parse --format xml", `unknown tool-call format "xml"`},
 	} {
 		var stderr bytes.Buffer
-		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(io.Discard), Talk: screen.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
+		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
 		if code := a.main(t.Context(), strings.Fields(tc.args)); code != 2 || !strings.Contains(stderr.String(), tc.want) {
 			t.Errorf("%s: exit code %d, said %s", tc.args, code, stderr.String())
 		}

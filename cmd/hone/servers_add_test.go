@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 // tinyJS and tinyPython are servers without dependencies, so that a package manager needs no registry. Each has one tool.
@@ -107,7 +107,7 @@ func sandboxedHone(t *testing.T, args ...string) (code int, stdout, stderr strin
 	}
 	var out, said bytes.Buffer
 	a := toyApp(&said, nil)
-	a.Data, a.Helper = screen.New(&out), []string{helper, sandboxVerb}
+	a.Data, a.Helper = sanitize.New(&out), []string{helper, sandboxVerb}
 	code = a.main(t.Context(), args)
 	return code, out.String(), said.String()
 }

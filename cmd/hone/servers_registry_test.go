@@ -17,7 +17,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 // keyedPython is a server that gives away its key: in what it answers, and on stderr.
@@ -146,7 +146,7 @@ func TestServersAddAsks(t *testing.T) {
 		}
 	}()
 	a := toyApp(terminal, map[string]string{"TOKEN": "sk-of-the-user"})
-	a.Stdin, a.Data = terminal, screen.New(terminal)
+	a.Stdin, a.Data = terminal, sanitize.New(terminal)
 	if code := a.main(t.Context(), []string{"servers", "add", "io.example/remote", "--registry", "entries", "--mcp-config", "mcp.json"}); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // npmServer is the script of a server that make installs from testdata/servers/package-lock.json.
@@ -179,7 +179,7 @@ func TestWrongTokenAndURL(t *testing.T) {
 	workFolder(t, map[string]string{"scenarios.json": sums})
 	for url, want := range map[string]string{server.url: "Unauthorized", "http://127.0.0.1:1/mcp": "refused"} {
 		var stderr bytes.Buffer
-		a := &app{Host: &host.Host{Data: screen.New(&bytes.Buffer{}), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv}}
+		a := &app{Host: &host.Host{Data: sanitize.New(&bytes.Buffer{}), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
 		a.withEnv(map[string]string{"MCP_URL": url, "MCP_BEARER_TOKEN": "guess"})
 		if code := a.main(t.Context(), []string{"train", "--dataset", "scenarios.json", "--output-dir", "OUT"}); code != 5 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit code %d, %s", url, code, &stderr)

@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/screen"
 )
 
 // toyed is an app over a toy model at toy.gguf, with a configuration whose backend is pure Go.
@@ -28,7 +28,7 @@ func toyed(t *testing.T) (a *app, stdout, stderr *bytes.Buffer, base string) {
 	toyModel(t, "base/toy.gguf")
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	a = toyApp(stderr, nil)
-	a.Data = screen.New(stdout)
+	a.Data = sanitize.New(stdout)
 	return a, stdout, stderr, "base"
 }
 

@@ -9,12 +9,12 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/scenarios"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -78,7 +78,7 @@ func TestShowRun(t *testing.T) {
 	workFolder(t, nil)
 	var said, stdout bytes.Buffer
 	a := toyApp(&said, nil)
-	a.Data = screen.New(&stdout)
+	a.Data = sanitize.New(&stdout)
 	dir, err := a.jobs(config.Config{}).Create("out", config.Default(), job.Begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)

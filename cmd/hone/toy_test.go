@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
-	"hone/internal/screen"
 	"hone/internal/text/render"
 )
 
@@ -172,7 +172,7 @@ eval: {every: 3}
 const fewTools = "mcp: {max_tools: 1, distractors: -1}\n"
 
 func toyApp(stderr interface{ Write([]byte) (int, error) }, env map[string]string) *app {
-	a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(&bytes.Buffer{}), Talk: screen.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&bytes.Buffer{}), Talk: sanitize.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
 	a.withEnv(env)
 	return a
 }
@@ -213,7 +213,7 @@ func hone(t *testing.T, stdin string, args ...string) (code int, stdout, stderr 
 	t.Helper()
 	var out, said bytes.Buffer
 	a := toyApp(&said, nil)
-	a.Stdin, a.Data = strings.NewReader(stdin), screen.New(&out)
+	a.Stdin, a.Data = strings.NewReader(stdin), sanitize.New(&out)
 	code = a.main(t.Context(), args)
 	return code, out.String(), said.String()
 }

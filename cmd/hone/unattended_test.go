@@ -11,6 +11,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/doctor"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/rollout"
@@ -21,7 +22,6 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/policy"
 	"hone/internal/policy/policytest"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -106,7 +106,7 @@ func TestValidateUnderRules(t *testing.T) {
 		url, sold := shop(t)
 		workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "mcp: {approval: " + rulesOf(tc.rules) + "}\n"})
 		var stdout, stderr bytes.Buffer
-		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(&stdout), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv}}
+		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), LookupEnv: os.LookupEnv}}
 		code := a.main(t.Context(), []string{"scenarios", "validate", "tasks.json", "--mcp", url})
 		if said := stdout.String() + stderr.String(); code != tc.code || !strings.Contains(said, tc.says) {
 			t.Errorf("%q: exit code %d, %s", tc.rules, code, said)

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // The name of the model that can be installed is told where it was nearly written; a path that is another is left to who opens it.
@@ -34,7 +34,7 @@ func TestInstalledNameThatWasMeant(t *testing.T) {
 // Of a path that may be a name on the Hub it is said first that nothing is there; that nothing was transferred needs no word.
 func TestMistypedAdapter(t *testing.T) {
 	t.Chdir(t.TempDir())
-	h := &host.Host{Talk: screen.New(io.Discard), Data: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{Talk: sanitize.New(io.Discard), Data: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
 		return map[string]string{"HF_ENDPOINT": "http://127.0.0.1:1", "HOME": "home"}[name], true
 	}}
 	_, err := AdapterFolder(h, "nope/final")
@@ -54,7 +54,7 @@ func TestAdapterOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := &host.Host{Talk: screen.New(io.Discard), Data: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{Talk: sanitize.New(io.Discard), Data: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
 		return map[string]string{"HF_HUB_OFFLINE": "1", "HOME": "home"}[name], true
 	}}
 	for name, want := range map[string]string{

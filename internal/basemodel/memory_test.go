@@ -12,13 +12,13 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/modelfile"
-	"hone/internal/screen"
 )
 
 // toy is a small llama.
@@ -40,7 +40,7 @@ func settleIn(h *host.Host, c *config.Config, s model.Spec, o plan.Settings, exa
 // A proposal is the numbers to write into the configuration, and with them the run fits.
 func TestProposalFits(t *testing.T) {
 	var said bytes.Buffer
-	h, s := &host.Host{Talk: screen.New(&said)}, toy()
+	h, s := &host.Host{Talk: sanitize.New(&said)}, toy()
 	c := config.Default()
 	c.Engine.Slots, c.Engine.MicroBatch, c.LoRA.Rank = 64, 16, 2
 	c.Engine.Recompute = "none"
@@ -100,7 +100,7 @@ func TestProposalFits(t *testing.T) {
 // said, stands in the configuration, and is shown by inspect memory. What the configuration says outright stays.
 func TestRecomputeIsSettled(t *testing.T) {
 	var said bytes.Buffer
-	h, s := &host.Host{Talk: screen.New(&said)}, toy()
+	h, s := &host.Host{Talk: sanitize.New(&said)}, toy()
 	auto := config.Default()
 	auto.Engine.MicroBatch = 4
 	lora := model.LoRA{Rank: 2, Alpha: 2}
@@ -136,7 +136,7 @@ func TestRecomputeIsSettled(t *testing.T) {
 // for sampling; on and off are what they say.
 func TestShardingIsSettled(t *testing.T) {
 	var said bytes.Buffer
-	h, s := &host.Host{Talk: screen.New(&said)}, toy()
+	h, s := &host.Host{Talk: sanitize.New(&said)}, toy()
 	lora := model.LoRA{Rank: 2, Alpha: 2}
 	for _, private := range []int{0, 16} { // of a slot: without sampling and with it
 		base := config.Default()
@@ -200,7 +200,7 @@ func TestMicroBatchIsWithinAStepOfGRPO(t *testing.T) {
 	var said bytes.Buffer
 	c := config.Default()
 	c.Engine.MicroBatch, c.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep, c.Model.Context = 1000, 2, 8, 3, 2048
-	m := &Model{host: &host.Host{Talk: screen.New(&said)}, File: &modelfile.Model{Config: toy().Config}}
+	m := &Model{host: &host.Host{Talk: sanitize.New(&said)}, File: &modelfile.Model{Config: toy().Config}}
 	if e, _, err := m.Fit(c, "", 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || e.MicroBatch != 24 || c.Engine.MicroBatch != 1000 {
 		t.Errorf("%v, %d rows, %s", err, e.MicroBatch, &said)
 	}
@@ -239,7 +239,7 @@ func TestPackedRowsArePlanned(t *testing.T) {
 		t.Errorf("of two devices each holds %d bytes, one alone %d", each, tree)
 	}
 	c.Engine.Devices = 1
-	m := &Model{host: &host.Host{Talk: screen.New(&bytes.Buffer{})}, File: &modelfile.Model{Config: s.Config}}
+	m := &Model{host: &host.Host{Talk: sanitize.New(&bytes.Buffer{})}, File: &modelfile.Model{Config: s.Config}}
 	for _, x := range []struct {
 		packing string
 		limit   int64

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine/programs"
-	"hone/internal/screen"
 )
 
 // Programs are kept beside the downloads, under what the compiler reads of the environment, and not where they are not to be.
@@ -25,7 +25,7 @@ func TestProgramCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := config.Default().Engine
-	h := &host.Host{Talk: screen.New(io.Discard), CacheDir: folder, LookupEnv: func(string) (string, bool) { return "", false },
+	h := &host.Host{Talk: sanitize.New(io.Discard), CacheDir: folder, LookupEnv: func(string) (string, bool) { return "", false },
 		Environ: []string{"XLA_FLAGS=--xla_some=1", "HOME=/home", "TF_CPP_MIN_LOG_LEVEL=3", "NVIDIA_TF32_OVERRIDE=0", "TF_CUDNN_DETERMINISTIC=1"}}
 	if c := ProgramCache(h, e); c.Folder != "" {
 		t.Errorf("a test keeps programs: %+v", c)
@@ -60,7 +60,7 @@ func TestUnkeptProgramsAreAWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	h := &host.Host{Talk: screen.New(&said), CacheDir: t.TempDir(), KeepsPrograms: true}
+	h := &host.Host{Talk: sanitize.New(&said), CacheDir: t.TempDir(), KeepsPrograms: true}
 	c := ProgramCache(h, config.Default().Engine)
 	s := programs.Open(filepath.Join(file, "programs"), c.Bytes, c.Notice)
 	s.Put("key", programs.Program{Code: []byte("code"), About: []byte("{}")})
@@ -75,7 +75,7 @@ func TestUnkeptProgramsAreAWarning(t *testing.T) {
 // The silence of compiling is told before it, of programs that take long, with the lengths of rows; --quiet leaves it out.
 func TestCompilingIsSaid(t *testing.T) {
 	var said bytes.Buffer
-	h := &host.Host{Talk: screen.New(&said)}
+	h := &host.Host{Talk: sanitize.New(&said)}
 	rows := &RowPrograms{}
 	rows.Expect(2)
 	for _, program := range []string{"rows", "checksum", "decode", "score", "rows", "rows"} {
@@ -99,7 +99,7 @@ func TestCompilingIsSaid(t *testing.T) {
 func TestCompilingIsStillSaid(t *testing.T) {
 	var said bytes.Buffer
 	synctest.Test(t, func(*testing.T) {
-		h := &host.Host{Talk: screen.New(&said), Still: &host.Still{}}
+		h := &host.Host{Talk: sanitize.New(&said), Still: &host.Still{}}
 		compiled := Compiling(h, false, &RowPrograms{})("rows", 192)
 		time.Sleep(45 * time.Second)
 		compiled()

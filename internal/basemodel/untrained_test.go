@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/modelfile"
-	"hone/internal/screen"
 )
 
 // tinyFamilies are config.json of a tiny model of each family.
@@ -121,7 +121,7 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 				t.Errorf("%s, %s: %q", name, what, got.Help())
 			}
 			var told bytes.Buffer
-			(&Model{File: file, Text: text, Renderer: r, host: &host.Host{Talk: screen.New(&told)}}).sayUntrained()
+			(&Model{File: file, Text: text, Renderer: r, host: &host.Host{Talk: sanitize.New(&told)}}).sayUntrained()
 			says := told.String()
 			if (says == "") != none || !strings.Contains(says, found) || !none && !strings.Contains(says, got.Help()) {
 				t.Errorf("%s, %s, when it is opened: %q", name, what, says)

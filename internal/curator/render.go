@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/text/width"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/data/curate"
-	"hone/internal/screen"
 )
 
 const (
@@ -156,7 +156,7 @@ n, N                    the next trace of the list, and the one before
 In the list: + accepted, - rejected, * edited, ! a call does not fit its tool's schema`
 }
 
-func clean(text string) string { return screen.Line(strings.ReplaceAll(text, "\n", " ")) }
+func clean(text string) string { return sanitize.Line(strings.ReplaceAll(text, "\n", " ")) }
 
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
@@ -185,7 +185,7 @@ func cut(text string, columnsLeft int) string {
 func wrap(text string, most int) []string {
 	var out []string
 	for one := range strings.SplitSeq(text, "\n") {
-		rest := screen.Line(strings.ReplaceAll(one, "\t", "    "))
+		rest := sanitize.Line(strings.ReplaceAll(one, "\t", "    "))
 		for {
 			front := cut(rest, max(most, 2))
 			out = append(out, front)

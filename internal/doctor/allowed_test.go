@@ -13,9 +13,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -51,7 +51,7 @@ func TestServersTellsOfWhatIsAllowed(t *testing.T) {
 	})
 	front := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	defer front.Close()
-	h := &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard), LookupEnv: func(string) (string, bool) { return "", false }, CacheDir: t.TempDir()}
+	h := &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: func(string) (string, bool) { return "", false }, CacheDir: t.TempDir()}
 	c := config.Default()
 	c.MCP.AllowFindings = []string{"add", "elsewhere/add"}
 	checks := Servers(t.Context(), h, c, toolset.Source{Server: front.URL})

@@ -10,9 +10,9 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/learn/learntest"
-	"hone/internal/screen"
 )
 
 // The doctor names the plug-in a run would use, how it was found, its version and its devices.
@@ -21,7 +21,7 @@ func TestDoctorLooksAtThePlugin(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	h := &host.Host{Talk: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
 		if name == "PJRT_PLUGIN_LIBRARY_PATH" {
 			return "", true
 		}
@@ -52,7 +52,7 @@ func TestDoctorLooksAtThePrograms(t *testing.T) {
 	if plugin == "" {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}
-	h := &host.Host{Talk: screen.New(io.Discard), LookupEnv: os.LookupEnv}
+	h := &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: os.LookupEnv}
 	h.CacheDir, h.KeepsPrograms = t.TempDir(), true
 	look := func(cache float64) Check {
 		t.Helper()

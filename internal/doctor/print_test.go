@@ -5,15 +5,15 @@ import (
 	"io"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/screen"
 )
 
 // What fails first is what to do first; downloads that are missing are one command.
 func TestPrintNamesWhatIsNext(t *testing.T) {
-	h := &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard)}
+	h := &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}
 	for _, tc := range []struct {
 		next []string
 		want string

@@ -12,6 +12,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/digest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -20,7 +21,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
-	"hone/internal/screen"
 )
 
 // keepEvaluation makes a run that keeps episodes of three scenarios, as two evaluations.
@@ -75,7 +75,7 @@ func TestGradeCallsOfARun(t *testing.T) {
 	} {
 		var data, talk bytes.Buffer
 		h := quiet(t)
-		h.Data, h.Talk = screen.New(&data), screen.New(&talk)
+		h.Data, h.Talk = sanitize.New(&data), sanitize.New(&talk)
 		if err := GradeCalls(context.Background(), h, StoredCalls{Run: "out", Stage: stage}); err != nil || data.String() != want {
 			t.Errorf("%s: %v\n%s\n%s", stage, err, data.String(), talk.String())
 		}
@@ -117,5 +117,5 @@ func saveCatalog(t *testing.T, path string) {
 // quiet is a host whose runs are listed in a folder of the test's.
 func quiet(t *testing.T) *host.Host {
 	state := t.TempDir()
-	return &host.Host{Talk: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
 }

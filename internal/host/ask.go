@@ -11,7 +11,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 // Typed is the terminal that a person types on, nil where stdin is none.
@@ -27,7 +27,7 @@ func (h *Host) Asked(typed *os.File) io.Writer {
 	if talk := h.Talk; talk.Terminal() != nil {
 		return talk
 	}
-	return screen.New(typed)
+	return sanitize.New(typed)
 }
 
 // Confirm asks on a terminal; elsewhere, and with --yes, the command line is the consent.

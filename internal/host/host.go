@@ -11,14 +11,14 @@ import (
 	"syscall"
 
 	"hone/internal/assets"
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/screen"
 )
 
 // Host is the outside world with the global flags. All are plain values, so that a test sees the whole of what a command can see.
 type Host struct {
 	Stdin      io.Reader
-	Data, Talk *screen.Writer // stdout and stderr: there is no way around them, for a terminal obeys what servers and endpoints wrote
+	Data, Talk *sanitize.Writer // stdout and stderr: there is no way around them, for a terminal obeys what servers and endpoints wrote
 	LookupEnv  func(name string) (value string, set bool)
 	Environ    []string
 	Program    string   // as it was invoked: hone, or a path

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/screen"
 )
 
 func variables(env map[string]string) func(string) (string, bool) {
@@ -60,7 +60,7 @@ func TestKeyIn(t *testing.T) {
 // Without a terminal the command line is the consent, and it is said what is done.
 func TestConfirm(t *testing.T) {
 	var said bytes.Buffer
-	if h := (&Host{Stdin: strings.NewReader("n\n"), Talk: screen.New(&said)}); !h.Confirm("download x") || said.String() != "download x\n" {
+	if h := (&Host{Stdin: strings.NewReader("n\n"), Talk: sanitize.New(&said)}); !h.Confirm("download x") || said.String() != "download x\n" {
 		t.Errorf("said %q", &said)
 	}
 }
@@ -68,7 +68,7 @@ func TestConfirm(t *testing.T) {
 // What is said is one thing: lines within it are indented, controls are shown, and --quiet says nothing.
 func TestSay(t *testing.T) {
 	var said bytes.Buffer
-	h := &Host{Talk: screen.New(&said), Program: "bin/hone", Verbs: []string{"runs"}}
+	h := &Host{Talk: sanitize.New(&said), Program: "bin/hone", Verbs: []string{"runs"}}
 	h.Say("%s", "a\nb\x1b[2J; hone runs ls")
 	if want := "a\n    b\\u001b[2J; bin/hone runs ls\n"; said.String() != want {
 		t.Errorf("said %q, want %q", &said, want)

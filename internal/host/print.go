@@ -7,8 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/screen"
 )
 
 // Say prints a line of talk, unless --quiet. Line ends in it are a server's: what follows them is indented, lest it look like hone's.
@@ -73,7 +73,7 @@ func (h *Host) print(w io.Writer, v any, rows [][]string) error {
 	for _, r := range rows {
 		cells := make([]string, len(r))
 		for i, text := range r {
-			cells[i] = screen.Line(text)
+			cells[i] = sanitize.Line(text)
 		}
 		if _, err := fmt.Fprintln(w, strings.Join(cells, "\t")); err != nil {
 			return err

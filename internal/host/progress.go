@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 // Progress is told where a stage is: done of total steps or episodes, and a note. A stage "a/b" is part b of a step of a.
@@ -30,7 +30,7 @@ func (h *Host) Progress(slots int) Progress {
 }
 
 type progress struct {
-	w      *screen.Writer
+	w      *sanitize.Writer
 	redraw bool
 	quiet  bool
 	slots  int // episodes that are run at once
@@ -76,7 +76,7 @@ func (p *progress) report(stage string, done, total int, note string) {
 	if p.redraw && done < total {
 		end = clearToEnd + "\r"
 	}
-	fmt.Fprint(p.w.Raw(), screen.Line(line)+end) // a note may hold what a server said
+	fmt.Fprint(p.w.Raw(), sanitize.Line(line)+end) // a note may hold what a server said
 }
 
 // clearToEnd takes away what a longer line left behind on a terminal (ECMA-48, EL): a rate's last digits would be read
@@ -96,7 +96,7 @@ func (p *progress) part(now time.Time, stage string, done, total int, note strin
 	if p.redraw {
 		end = clearToEnd + "\r"
 	}
-	fmt.Fprint(p.w.Raw(), screen.Line(fmt.Sprintf("%-12s %4d/%d  %s", stage, done, total, note))+end)
+	fmt.Fprint(p.w.Raw(), sanitize.Line(fmt.Sprintf("%-12s %4d/%d  %s", stage, done, total, note))+end)
 }
 
 // wave is how much of a stage is under way at once. Until that has ended, what has says nothing about the rest: episodes

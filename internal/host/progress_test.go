@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 // The time left is shown once a wave has ended: of episodes the slots', of steps one.
@@ -17,7 +17,7 @@ func TestTimeLeftIsShownOnceItMeansSomething(t *testing.T) {
 		first int // the first to be shown with an estimate
 	}{{"eval base", 4, 5}, {"eval_sft", 4, 5}, {"rejection_rollouts", 4, 5}, {"grpo", 4, 2}, {"collect", 1, 2}} {
 		var said bytes.Buffer
-		p := &progress{w: screen.New(&said), redraw: true, slots: tc.slots}
+		p := &progress{w: sanitize.New(&said), redraw: true, slots: tc.slots}
 		for done := 1; done <= 8; done++ {
 			said.Reset()
 			p.report(tc.stage, done, 8, "")
@@ -33,7 +33,7 @@ func TestTimeLeftIsShownOnceItMeansSomething(t *testing.T) {
 func TestProgressClearsTheLine(t *testing.T) {
 	for _, redraw := range []bool{true, false} {
 		var said bytes.Buffer
-		p := &progress{w: screen.New(&said), redraw: redraw, slots: 1}
+		p := &progress{w: sanitize.New(&said), redraw: redraw, slots: 1}
 		p.report("grpo/rollouts", 1, 4, "a long note of what is under way")
 		p.report("grpo", 1, 2, "a long note of what is under way")
 		p.report("grpo", 2, 2, "short")

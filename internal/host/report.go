@@ -7,8 +7,8 @@ import (
 	"os"
 	"syscall"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/screen"
 )
 
 // Signalled is the cause of a context that a signal cancelled.
@@ -21,7 +21,7 @@ func (h *Host) readable(err error) string {
 	text, whole := err.Error(), fault.Whole(err)
 	if h.Log != "" {
 		if f, logErr := os.OpenFile(h.Log, os.O_WRONLY|os.O_APPEND, 0); logErr == nil {
-			_, logErr = fmt.Fprintln(screen.New(f), whole) // a log is read on a terminal
+			_, logErr = fmt.Fprintln(sanitize.New(f), whole) // a log is read on a terminal
 			if errors.Join(logErr, f.Close()) == nil && text != whole {
 				return text + "\n  whole: " + h.Log
 			}

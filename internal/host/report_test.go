@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/screen"
 )
 
 // An error's code is the exit code, and a signal's is 128 more than its number where nothing can be gone on with.
@@ -32,7 +32,7 @@ func TestReport(t *testing.T) {
 		{"finished although stopped", stopped, nil, 0},
 	} {
 		var said bytes.Buffer
-		if got := (&Host{Talk: screen.New(&said)}).Report(tc.ctx, tc.err); got != tc.want || (tc.err == nil) != (said.Len() == 0) {
+		if got := (&Host{Talk: sanitize.New(&said)}).Report(tc.ctx, tc.err); got != tc.want || (tc.err == nil) != (said.Len() == 0) {
 			t.Errorf("%s: exit code %d, want %d; said %q", tc.name, got, tc.want, said.String())
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 // Still prints a heartbeat when nothing has been printed for a while: programs are compiled for minutes, and a step of a small machine
@@ -114,7 +114,7 @@ func (s *Still) say(h *Host) {
 		return
 	}
 	d := s.doing[len(s.doing)-1]
-	line := screen.Line(fmt.Sprintf("still %s, for %s", d.what, time.Since(d.began).Round(time.Second)))
+	line := sanitize.Line(fmt.Sprintf("still %s, for %s", d.what, time.Since(d.began).Round(time.Second)))
 	if h.redraws() {
 		line += clearToEnd + "\r"
 	} else {

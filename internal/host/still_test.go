@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 // heard is what is said while run works in a bubble, whose clock stands still until all wait.
@@ -14,7 +14,7 @@ func heard(t *testing.T, run func(h *Host)) string {
 	t.Helper()
 	var said bytes.Buffer
 	synctest.Test(t, func(*testing.T) {
-		run(&Host{Talk: screen.New(&said), Still: &Still{}}) // a bubble with something that still waits does not end
+		run(&Host{Talk: sanitize.New(&said), Still: &Still{}}) // a bubble with something that still waits does not end
 	})
 	return said.String()
 }

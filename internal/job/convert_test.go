@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/data/formats"
 	"hone/internal/data/unroll"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // A trainer of TRL's form learns the whole completion: what a mask leaves out is in no completion, and what is to be learnt is in one.
@@ -56,7 +56,7 @@ func TestValidatePairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	h := &host.Host{Talk: screen.New(&said)}
+	h := &host.Host{Talk: sanitize.New(&said)}
 	report, err := ValidateData(h, []string{pairs}, "")
 	if err != nil || report.Kept != 1 || report.Formats["preference"] != 1 || !strings.Contains(said.String(), "hone dpo --data "+pairs) {
 		t.Errorf("%+v, %v: %s", report, err, &said)

@@ -9,17 +9,17 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // heard is a host whose talk can be read.
 func heard(t *testing.T) (*host.Host, *strings.Builder) {
 	var said strings.Builder
 	h := quiet(t)
-	h.Talk = screen.New(&said)
+	h.Talk = sanitize.New(&said)
 	return h, &said
 }
 

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/run"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -82,7 +82,7 @@ func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 // quiet is a host whose runs are listed in a folder of the test's.
 func quiet(t *testing.T) *host.Host {
 	state := t.TempDir()
-	return &host.Host{Talk: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
 }
 
 // What was measured is kept of all policies, also where a step's episodes are another's: those are not recorded of the one there is now.

@@ -9,11 +9,11 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // The evaluation that follows a training is of a split that has scenarios.
@@ -21,7 +21,7 @@ func TestTheNextEvaluationHasScenarios(t *testing.T) {
 	for splits, want := range map[string]string{"train validation test": "validation", "train test": "test", "train validation": "validation", "train": "train"} {
 		j := &Job{Env: Env{Host: &host.Host{}}, Path: t.TempDir(), Config: config.Default()}
 		var said bytes.Buffer
-		j.Host.Talk = screen.New(&said)
+		j.Host.Talk = sanitize.New(&said)
 		var rows []string
 		for _, split := range strings.Fields(splits) {
 			rows = append(rows, `{"id": "`+split+`", "task": "Go.", "split": "`+split+`", "checks": [{"type": "answer", "equals": "x"}]}`)

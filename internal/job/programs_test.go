@@ -9,10 +9,10 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/run"
-	"hone/internal/screen"
 )
 
 // A run of few steps on a CPU's plug-in pads its rows to fewer lengths than one of many, and so compiles fewer programs.
@@ -51,7 +51,7 @@ func TestARunIsHeardOf(t *testing.T) {
 	defer dir.Close()
 	var said bytes.Buffer
 	synctest.Test(t, func(*testing.T) {
-		e := Env{Host: &host.Host{Talk: screen.New(&said), Still: &host.Still{}}}
+		e := Env{Host: &host.Host{Talk: sanitize.New(&said), Still: &host.Still{}}}
 		track := e.StartTracking(config.Metrics{}, dir, Tracked{Main: "sft"})
 		time.Sleep(31 * time.Second)
 		track.Close(nil)

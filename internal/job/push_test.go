@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/hub"
 	"hone/internal/hub/hubtest"
-	"hone/internal/screen"
 )
 
 // The ledger of a curation holds what was redacted: no push sends one, whatever its name, a mirror takes away one that was sent, and
@@ -67,7 +67,7 @@ func TestPushSendsNoLedger(t *testing.T) {
 
 	var out, said bytes.Buffer
 	cache := t.TempDir()
-	h := &host.Host{Data: screen.New(&out), Talk: screen.New(&said), DryRun: true, JSON: true, LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&said), DryRun: true, JSON: true, LookupEnv: func(name string) (string, bool) {
 		v, is := map[string]string{"HF_ENDPOINT": s.URL, "HF_TOKEN": "secret", "HF_HOME": cache}[name]
 		return v, is
 	}}

@@ -19,9 +19,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // replayed are traces q0, q1, ... of a file, whose answer is "yes", sent to an endpoint that answers by which of them it is.
@@ -66,7 +66,7 @@ func (r *replayed) run(ctx context.Context, a ReplayAsked) (same map[string]stri
 	r.asked = nil
 	r.mu.Unlock()
 	var out, talk bytes.Buffer
-	e := Env{Host: &host.Host{Data: screen.New(&out), Talk: screen.New(&talk), JSON: true, LookupEnv: func(string) (string, bool) { return "", false }}}
+	e := Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&talk), JSON: true, LookupEnv: func(string) (string, bool) { return "", false }}}
 	c := config.Default()
 	if a.Model == "" {
 		a.Endpoint, a.Model = r.url, "m"
@@ -201,7 +201,7 @@ func TestReplayOfNoAnswer(t *testing.T) {
 	}
 	r.asked = nil
 	var out bytes.Buffer
-	e := Env{Host: &host.Host{Data: screen.New(&out), Talk: screen.New(&out), DryRun: true, LookupEnv: func(string) (string, bool) { return "", false }}}
+	e := Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&out), DryRun: true, LookupEnv: func(string) (string, bool) { return "", false }}}
 	if err := e.Replay(t.Context(), config.Default(), ReplayAsked{Data: r.data, Endpoint: r.url, Model: "m"}); err != nil || len(r.asked) > 0 || !strings.Contains(out.String(), "would send 12 traces to m") {
 		t.Errorf("%v, asked for %q: %s", err, r.asked, out.String())
 	}

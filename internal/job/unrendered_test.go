@@ -9,10 +9,10 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/screen"
 	"hone/internal/text/render"
 )
 
@@ -51,7 +51,7 @@ func TestRowsThatCannotBeRendered(t *testing.T) {
 			rows = append(rows, dataset.Row{File: "data.jsonl", Line: i + 1, Messages: []chat.Message{{Role: chat.User, Content: said}}})
 		}
 		var heard bytes.Buffer
-		h, told := &host.Host{Talk: screen.New(&heard)}, heard.String
+		h, told := &host.Host{Talk: sanitize.New(&heard)}, heard.String
 		got, err := sequencesWithin(1<<40, h, &basemodel.Model{Renderer: strict{}}, "data.jsonl", rows, 100, c.skip)
 		what := ""
 		if f, is := errors.AsType[*fault.Error](err); is {

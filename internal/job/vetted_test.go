@@ -13,13 +13,13 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/run"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -41,7 +41,7 @@ func TestVettedRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		var said bytes.Buffer
-		h := &host.Host{Talk: screen.New(&said)}
+		h := &host.Host{Talk: sanitize.New(&said)}
 		_, err := Vetted(h, path, false, false)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Code != fault.CodeUsage || !strings.Contains(f.Error(), c.why) || !strings.Contains(f.Error(), "bad.jsonl:2") || !strings.Contains(f.Next, "--skip-bad") {
@@ -71,7 +71,7 @@ func TestVettedWeakChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	list, err := Vetted(&host.Host{Talk: screen.New(&said)}, path, false, false)
+	list, err := Vetted(&host.Host{Talk: sanitize.New(&said)}, path, false, false)
 	if err != nil || len(list) != 1 || !strings.Contains(said.String(), "repeating the task passes the checks of 1 scenario, the first at "+path+":2") {
 		t.Errorf("%v, %v, said %q", err, list, said.String())
 	}
@@ -102,7 +102,7 @@ func TestVettedSplits(t *testing.T) {
 	for _, s := range all {
 		splits[s.ID] = s.Split
 	}
-	list, err := Vetted(&host.Host{Talk: screen.New(&bytes.Buffer{})}, path, true, false)
+	list, err := Vetted(&host.Host{Talk: sanitize.New(&bytes.Buffer{})}, path, true, false)
 	if err != nil || len(list) != len(all)-30 {
 		t.Fatalf("%d of %d rows, %v", len(list), len(all), err)
 	}
@@ -145,7 +145,7 @@ func TestMeasuredOn(t *testing.T) {
 			t.Errorf("%s: %s, want %s", row, got, want)
 		}
 		file, skip := strings.CutSuffix(j.measuredOn(), " --skip-bad")
-		if _, err := Scenarios(&host.Host{Talk: screen.New(&bytes.Buffer{})}, file, "", skip); err != nil {
+		if _, err := Scenarios(&host.Host{Talk: sanitize.New(&bytes.Buffer{})}, file, "", skip); err != nil {
 			t.Error(err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestVettedWhereOthersScore(t *testing.T) {
 		c := config.Default()
 		x.change(&c)
 		var said bytes.Buffer
-		list, err := Vetted(&host.Host{Talk: screen.New(&said)}, path, false, otherwiseScored(c))
+		list, err := Vetted(&host.Host{Talk: sanitize.New(&said)}, path, false, otherwiseScored(c))
 		if x.kept && (err != nil || len(list) != 1 || !strings.Contains(said.String(), "note: an episode without calls and answer passes the checks of 1 scenario, the first at "+path+":1")) ||
 			!x.kept && fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%s: %d, %v, said %q", name, len(list), err, said.String())
@@ -198,7 +198,7 @@ func TestSendable(t *testing.T) {
 		bad = append(bad, row("more", scenario.Train, "gone", `{}`))
 	}
 	var said bytes.Buffer
-	j := &Job{Env: Env{Host: &host.Host{Talk: screen.New(&said)}}, Config: c}
+	j := &Job{Env: Env{Host: &host.Host{Talk: sanitize.New(&said)}}, Config: c}
 	if good, err := l.sendable(j, fine); err != nil || len(good) != len(fine) {
 		t.Errorf("%v, %d of %d are kept", err, len(good), len(fine))
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
-	"hone/internal/screen"
 )
 
 // drawnCase is episodes side by side: what each system did with one scenario, or the rollouts of one group.
@@ -151,7 +151,7 @@ func (x pending) passes() int {
 
 // draw lays out a case.
 func (x pending) draw(r *room) drawnCase {
-	c := drawnCase{ID: screen.Line(x.id), Kind: screen.Line(x.kind)}
+	c := drawnCase{ID: sanitize.Line(x.id), Kind: sanitize.Line(x.kind)}
 	switch {
 	case x.fall > 0:
 		c.Class = "worse"
@@ -245,7 +245,7 @@ func (x pending) pick(class string) string {
 func task(t *trajectory.Trajectory) string {
 	for i, m := range slices.Backward(t.Messages) {
 		if m.Role == chat.User && (i < t.Opening || t.Opening == 0) {
-			line := []rune(screen.Line(m.Content))
+			line := []rune(sanitize.Line(m.Content))
 			if len(line) > 110 {
 				return string(line[:110]) + "…"
 			}

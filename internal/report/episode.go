@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
-	"hone/internal/screen"
 )
 
 // Limits of a page, in bytes of HTML. A text of an episode is cut where it is longer; episodes that have no room left are
@@ -104,7 +104,7 @@ func (r *room) take(s string) text {
 		}
 		t = text{s[:cut], len(s) - cut}
 	}
-	t.Shown = screen.Text(t.Shown)
+	t.Shown = sanitize.Text(t.Shown)
 	r.left -= len(template.HTMLEscapeString(t.Shown))
 	return t
 }
@@ -112,7 +112,7 @@ func (r *room) take(s string) text {
 // draw lays out an episode, or only its name where there is no room.
 func (r *room) draw(label, class string, e eval.Example) drawnEpisode {
 	t := e.Trajectory
-	d := drawnEpisode{Label: label, Class: class, Name: screen.Line(e.Name()), Mark: markOf(e)}
+	d := drawnEpisode{Label: label, Class: class, Name: sanitize.Line(e.Name()), Mark: markOf(e)}
 	if r.show != "" {
 		d.Command = r.show + " " + d.Name
 	}
@@ -156,7 +156,7 @@ func (r *room) draw(label, class string, e eval.Example) drawnEpisode {
 		d.Seen = append(d.Seen, seen{r.take(o.Look).Shown, string(o.Status), r.take(o.Text)})
 	}
 	for _, server := range e.Servers() {
-		d.Stderr = append(d.Stderr, message{Name: screen.Line(server), Text: r.take(t.Stderr[server])})
+		d.Stderr = append(d.Stderr, message{Name: sanitize.Line(server), Text: r.take(t.Stderr[server])})
 	}
 	return d
 }
@@ -164,7 +164,7 @@ func (r *room) draw(label, class string, e eval.Example) drawnEpisode {
 // message lays out a message. A tool's has its result's status, taken from the front of results.
 func (r *room) message(m chat.Message, results *[]trajectory.ToolResult) message {
 	r.left -= ofMessage
-	out := message{Role: m.Role, Name: screen.Line(m.Name)}
+	out := message{Role: m.Role, Name: sanitize.Line(m.Name)}
 	if m.Role == chat.System && m.Content == r.system && r.system != "" {
 		out.AsAbove = true
 		return out
@@ -176,7 +176,7 @@ func (r *room) message(m chat.Message, results *[]trajectory.ToolResult) message
 	}
 	out.Think, out.Text = r.take(m.ReasoningContent), r.take(m.Content)
 	for _, c := range m.ToolCalls {
-		out.Calls = append(out.Calls, call{screen.Line(c.Name), r.take(pretty(c.Arguments))})
+		out.Calls = append(out.Calls, call{sanitize.Line(c.Name), r.take(pretty(c.Arguments))})
 	}
 	for _, n := range []struct{ name, text string }{{"error", of.Error}, {"warning", of.Warning}, {"approval", of.Approval}} {
 		if n.text != "" && n.text != m.Content {

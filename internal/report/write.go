@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/screen"
 )
 
 //go:embed page.html
@@ -68,7 +68,7 @@ func (p Page) writeHTML(w io.Writer, n Numbers) error {
 	if err := t.Execute(&page, p.draw(n)); err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot make the report", Err: err}
 	}
-	_, err = io.WriteString(w, screen.Text(page.String()))
+	_, err = io.WriteString(w, sanitize.Text(page.String()))
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -17,7 +18,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/screen"
 	"hone/internal/sidecar"
 )
 
@@ -56,7 +56,7 @@ func (countedSession) Close() error      { return nil }
 
 // Equal calls at a point are made once, whoever says them. A point at which one could not be tried is in nobody's rate.
 func TestExecutions(t *testing.T) {
-	e := &evaluation{Host: &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard)}, d: data{catalog: &mcp.Catalog{}}, of: map[string][]outcome{}}
+	e := &evaluation{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, d: data{catalog: &mcp.Catalog{}}, of: map[string][]outcome{}}
 	says := func(arguments ...string) (o outcome) {
 		for _, a := range arguments {
 			o.calls = append(o.calls, chat.ToolCall{Name: "look", Arguments: a})
@@ -130,7 +130,7 @@ func TestEnds(t *testing.T) {
 	if len(dropped) != 1 || points[2].ID != "whole#end" || !points[2].IsEnd() || points[2].Server != "hands" || len(points[2].Messages) != 5 {
 		t.Fatalf("%+v, dropped %v", points, dropped)
 	}
-	m := &maker{Host: &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard)}, catalog: catalog, points: points, x: MakeOptions{Corrupt: 1}}
+	m := &maker{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, catalog: catalog, points: points, x: MakeOptions{Corrupt: 1}}
 	m.corrupt()
 	ends := slices.DeleteFunc(slices.Clone(m.rows), func(r sidecar.Row) bool { return !r.IsEnd() })
 	if len(m.rows) != 6 || len(ends) != 2 || !ends[0].Right || len(ends[0].Draft.ToolCalls) > 0 || ends[0].Draft.Content == "" || ends[1].Draft.Content == "Thank you." {
@@ -150,7 +150,7 @@ func TestEnds(t *testing.T) {
 // A closing text that reads as a call is no answer in words: another is made, and where there is none no row.
 func TestClosingsAreWords(t *testing.T) {
 	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}}}}
-	m := &maker{Host: &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard)}, catalog: catalog, x: MakeOptions{Corrupt: 1}}
+	m := &maker{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, catalog: catalog, x: MakeOptions{Corrupt: 1}}
 	for i := range 40 {
 		m.points = append(m.points, sidecar.Point{ID: fmt.Sprint(i), Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.ToolRole, Content: `{"name":"look","arguments":{}}`}}})
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/eval"
 	"hone/internal/host"
-	"hone/internal/screen"
 )
 
 // The tables of a report have widths of their own, and each fits a terminal of 120 columns.
@@ -23,7 +23,7 @@ func TestReportFitsATerminal(t *testing.T) {
 		p.Parts["kind"] = append(p.Parts["kind"], PartRates{System: name, Part: strings.Repeat("k", 30), Right: 1, Wrong: 2, Net: few})
 	}
 	var out bytes.Buffer
-	h := &host.Host{Data: screen.New(&out)}
+	h := &host.Host{Data: sanitize.New(&out)}
 	if err := h.Print(nil, p.Tables()); err != nil {
 		t.Fatal(err)
 	}

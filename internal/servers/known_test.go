@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -39,7 +39,7 @@ func TestLsOfConfigured(t *testing.T) {
 	put("s/mine/src/index.js", "")
 	put("s/torn/node_modules/.package-lock.json", `{torn`)
 	put("mcp.json", `{"mcpServers": {"mine": {"command": "./s/mine/node_modules/.bin/a"}, "torn": {"command": "./s/torn/node_modules/.bin/a"}, "same": {"command": "./s/same/node_modules/.bin/a"}, "other": {"command": "./s/other/node_modules/.bin/a"}, "new": {"command": "new"}}}`)
-	h := &host.Host{Talk: screen.New(io.Discard), Data: screen.New(io.Discard), CacheDir: filepath.Join(dir, "cache"), LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{Talk: sanitize.New(io.Discard), Data: sanitize.New(io.Discard), CacheDir: filepath.Join(dir, "cache"), LookupEnv: func(name string) (string, bool) {
 		return filepath.Join(dir, "home"), name == "XDG_STATE_HOME" || name == "HOME"
 	}}
 	asked, err := mcp.LoadConfig("mcp.json", h.LookupEnv)

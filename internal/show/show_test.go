@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/eval"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/report"
-	"hone/internal/screen"
 )
 
 // Of a run that holds a finished evaluation, the rates are shown as eval prints them; of one that holds none, nothing.
 func TestShowsRates(t *testing.T) {
 	var out bytes.Buffer
-	e := job.Env{Host: &host.Host{Data: screen.New(&out)}}
+	e := job.Env{Host: &host.Host{Data: sanitize.New(&out)}}
 	if err := rates(e, t.TempDir()); err != nil || out.Len() > 0 {
 		t.Fatalf("%v, %s", err, &out)
 	}

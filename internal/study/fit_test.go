@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/demo"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/run"
-	"hone/internal/screen"
 )
 
 // quiet is a pace of two quiet cores.
@@ -96,7 +96,7 @@ func TestChoiceIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	d := experiment{Env: job.Env{Host: &host.Host{Talk: screen.New(&said)}}, dir: dir}
+	d := experiment{Env: job.Env{Host: &host.Host{Talk: sanitize.New(&said)}}, dir: dir}
 	got, err := d.chosen(t.Context(), recipe.Data{}, recipe.Evaluation{}, nil)
 	if err != nil || got != want || !strings.Contains(said.String(), "72 held-out tasks, 144 rows of SFT and 3 steps of GRPO of 32 episodes") {
 		t.Fatalf("%+v, %v; it said %s", got, err, &said)

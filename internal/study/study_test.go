@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -20,7 +21,6 @@ import (
 	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/run"
-	"hone/internal/screen"
 )
 
 // The stages of a demo are those of other verbs with the same configuration, but for SFT's checkpoints.
@@ -56,7 +56,7 @@ func TestDemoSaysHowItGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	h := &host.Host{Talk: screen.New(&said), LookupEnv: func(string) (string, bool) { return "", false }}
+	h := &host.Host{Talk: sanitize.New(&said), LookupEnv: func(string) (string, bool) { return "", false }}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	err = experiment{Env: job.Env{Host: h}, c: config.Default(), dir: dir}.finish(stopped)

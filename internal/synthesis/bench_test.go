@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
-	"hone/internal/screen"
 	"hone/internal/toolset"
 )
 
@@ -55,7 +55,7 @@ func BenchmarkSynth(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				h := &host.Host{Data: screen.New(null), Talk: screen.New(null), Quiet: true, LookupEnv: os.LookupEnv, Environ: os.Environ(), CacheDir: dir, Helper: []string{os.Args[0], "sandbox-exec"}}
+				h := &host.Host{Data: sanitize.New(null), Talk: sanitize.New(null), Quiet: true, LookupEnv: os.LookupEnv, Environ: os.Environ(), CacheDir: dir, Helper: []string{os.Args[0], "sandbox-exec"}}
 				c := config.Default()
 				c.MCP.Config, c.MCP.Sandbox.Mode, c.Model.Context = servers, row.sandbox, 4096
 				began, spent := time.Now(), cpu()

@@ -20,10 +20,10 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/person"
 	"hone/internal/policy"
-	"hone/internal/screen"
 	"hone/internal/serve"
 	"hone/internal/serve/local"
 	"hone/internal/toolset"
@@ -147,7 +147,7 @@ func server(t *testing.T, h *host.Host, url string) *serve.Server {
 }
 
 func hostOf(in interface{ Read([]byte) (int, error) }, out, talk *bytes.Buffer) *host.Host {
-	return &host.Host{Stdin: in, Data: screen.New(out), Talk: screen.New(talk), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	return &host.Host{Stdin: in, Data: sanitize.New(out), Talk: sanitize.New(talk), LookupEnv: os.LookupEnv, Environ: os.Environ()}
 }
 
 // On a terminal calls are shown and asked about: one is allowed, one is not; the conversation goes on, and is kept.
@@ -158,7 +158,7 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { theirs.Close(); sits.Close() })
-	h := &host.Host{Stdin: theirs, Data: screen.New(theirs), Talk: screen.New(theirs), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	h := &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(theirs), LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	s := server(t, h, url)
 	c := &talk{host: h, lines: person.NewLines(h), client: &http.Client{Transport: inProcess{s.Handler()}}, url: "http://localhost/v1", model: "m"}
 	c.begin()

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/screen"
 )
 
 func TestLaunchers(t *testing.T) {
@@ -74,7 +74,7 @@ func TestFetching(t *testing.T) {
 func TestUngranted(t *testing.T) {
 	dir := t.TempDir()
 	var said strings.Builder
-	h := &host.Host{Talk: screen.New(&said)}
+	h := &host.Host{Talk: sanitize.New(&said)}
 	server := mcp.Server{Command: "node", Args: []string{"server.js", dir, "--flag"}}
 	servers := mcp.Config{Servers: map[string]mcp.Server{"files": server}}
 	sayUngranted(h, config.DefaultSandbox(), servers)

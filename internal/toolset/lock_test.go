@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/screen"
 )
 
 // packed writes an npm package and a wheel, which need no registry.
@@ -95,7 +95,7 @@ func locks(t *testing.T, tc installed) {
 	t.Chdir(dir)
 	packed(t, dir)
 	var said bytes.Buffer
-	h := &host.Host{Talk: screen.New(&said), Data: screen.New(&said), LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{Talk: sanitize.New(&said), Data: sanitize.New(&said), LookupEnv: func(name string) (string, bool) {
 		switch name {
 		case "HOME", "XDG_STATE_HOME":
 			return filepath.Join(dir, "home"), true
@@ -191,7 +191,7 @@ func TestLocksHaveHashes(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	packed(t, dir)
-	h := &host.Host{Talk: screen.New(&bytes.Buffer{}), Data: screen.New(&bytes.Buffer{}), LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{Talk: sanitize.New(&bytes.Buffer{}), Data: sanitize.New(&bytes.Buffer{}), LookupEnv: func(name string) (string, bool) {
 		switch name {
 		case "HOME", "XDG_STATE_HOME":
 			return filepath.Join(dir, "home"), true

@@ -11,11 +11,11 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/reliability"
-	"hone/internal/screen"
 )
 
 // weather is a server that answers with an error as often as its first argument says, in an order that its seed draws; with
@@ -47,7 +47,7 @@ func twins(t *testing.T, trials int) {
 	if err := os.WriteFile(script, []byte(weather), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &host.Host{Talk: screen.New(io.Discard), Data: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{Talk: sanitize.New(io.Discard), Data: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
 		if name == "XDG_STATE_HOME" {
 			return filepath.Join(dir, "state"), true
 		}
@@ -147,7 +147,7 @@ func twins(t *testing.T, trials int) {
 // does.
 func TestTwinsOfAnotherHash(t *testing.T) {
 	state := t.TempDir()
-	h := &host.Host{Talk: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+	h := &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
 	tool := func(server, hash string) mcp.ServerTools {
 		return mcp.ServerTools{Name: server, Tools: []mcp.Tool{{Name: "get_forecast", ModelName: server + "__get_forecast", SHA256: hash, Description: "Returns the weather forecast of a city.",
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}}}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 // Question is one call to be asked about.
@@ -188,5 +188,5 @@ func name(text string) string { return strings.ReplaceAll(visible(text), "\n", `
 
 // visible escapes what a terminal would obey or not show, and what looks like a space and is none.
 func visible(text string) string {
-	return screen.Escape(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) })
+	return sanitize.Escape(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) })
 }

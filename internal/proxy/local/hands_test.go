@@ -16,10 +16,10 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/proxy"
 	"hone/internal/proxy/initial"
-	"hone/internal/screen"
 	serving "hone/internal/serve/local"
 )
 
@@ -104,7 +104,7 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 	if err := os.WriteFile(note, []byte("the note says 49f6"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &host.Host{Stdin: strings.NewReader(""), Data: screen.New(io.Discard), Talk: screen.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	c, err := config.Given("")
 	if err != nil {
 		t.Fatal(err)

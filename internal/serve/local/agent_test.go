@@ -23,9 +23,9 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/policy"
-	"hone/internal/screen"
 	"hone/internal/serve"
 	"hone/internal/text/form"
 	"hone/internal/toolset"
@@ -103,7 +103,7 @@ func TestAgentToTheOpenAIClient(t *testing.T) {
 	if _, err := os.Stat(python); err != nil {
 		t.Fatal("the openai client is not installed: run make test")
 	}
-	h := &host.Host{Stdin: strings.NewReader(""), Data: screen.New(io.Discard), Talk: screen.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	c, err := config.Given("")
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func bazaar(t *testing.T, n int) (url string, called func() []string) {
 // before what is found, and nobody is asked about a search.
 func TestAgentChoosesAmongManyTools(t *testing.T) {
 	var talk strings.Builder
-	h := &host.Host{Stdin: strings.NewReader(""), Data: screen.New(io.Discard), Talk: screen.New(&talk), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(&talk), LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	c, err := config.Given("")
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestAgentThatMayCallNothing(t *testing.T) {
 		"": func(c *config.Config, _ *host.Host) { c.MCP.Approval.Allow = []string{"*/look"} },
 	} {
 		var said bytes.Buffer
-		h := &host.Host{Talk: screen.New(&said), Data: screen.New(&said), LookupEnv: func(string) (string, bool) { return "", false }}
+		h := &host.Host{Talk: sanitize.New(&said), Data: sanitize.New(&said), LookupEnv: func(string) (string, bool) { return "", false }}
 		c := config.Default()
 		change(&c, h)
 		_, set, err := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 1, MaxTime: time.Minute, Idle: time.Minute}.open(t.Context(), h, c)

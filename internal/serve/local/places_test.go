@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
+	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
-	"hone/internal/screen"
 	"hone/internal/text/render"
 )
 
@@ -63,7 +63,7 @@ func TestPathsTellNothing(t *testing.T) {
 	paths = append(paths, in("gone"), in("gone", "deeper"), in("text", adapter.ConfigFile), in("loop", "loop"), in("pipe of "+adapter.ConfigFile, adapter.ConfigFile),
 		"/dev/zero", "/root", "relative", ".", in("a\x00b"), in(strings.Repeat("n", 300)))
 	var log strings.Builder
-	p := &places{host: &host.Host{Talk: screen.New(&log)}}
+	p := &places{host: &host.Host{Talk: sanitize.New(&log)}}
 	want := ""
 	for _, path := range paths {
 		log.Reset()

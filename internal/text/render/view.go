@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 	"hone/internal/text/tokenizer"
 )
 
@@ -26,16 +26,16 @@ func View(w io.Writer, title string, s Sequence, messages []chat.Message, tok *t
 			total++
 		}
 	}
-	fmt.Fprintf(&b, "%s: %d tokens, %d trained\n", screen.Line(title), len(s.IDs), total)
+	fmt.Fprintf(&b, "%s: %d tokens, %d trained\n", sanitize.Line(title), len(s.IDs), total)
 	if s.Rewrite != "" {
-		b.WriteString("begins anew: " + screen.Text(s.Rewrite) + "\n")
+		b.WriteString("begins anew: " + sanitize.Text(s.Rewrite) + "\n")
 	}
 	pieces, numAlike := piecesOf(s, tok)
 	for from := 0; from < len(pieces); {
 		var text strings.Builder
 		to := from
 		for ; to < len(pieces) && pieces[to].trained == pieces[from].trained; to++ {
-			text.WriteString(screen.Text(pieces[to].text))
+			text.WriteString(sanitize.Text(pieces[to].text))
 		}
 		switch {
 		case pieces[from].trained:
@@ -52,7 +52,7 @@ func View(w io.Writer, title string, s Sequence, messages []chat.Message, tok *t
 		fmt.Fprintf(&b, "texts that look like a control token and are none: %d, each with its first character escaped\n", numAlike)
 	}
 	for _, span := range s.Spans {
-		fmt.Fprintf(&b, "message %d, %s: tokens %d to %d\n", span.Message, screen.Line(string(messages[span.Message].Role)), span.Start, span.End-1)
+		fmt.Fprintf(&b, "message %d, %s: tokens %d to %d\n", span.Message, sanitize.Line(string(messages[span.Message].Role)), span.Start, span.End-1)
 	}
 	_, err := io.WriteString(w, b.String()+"\n")
 	return err
@@ -110,7 +110,7 @@ func (d *danger) escapeAlike(pieces []piece) int {
 				continue
 			}
 			n++
-			b.WriteString(screen.Escape(string(r), func(rune) bool { return true }))
+			b.WriteString(sanitize.Escape(string(r), func(rune) bool { return true }))
 		}
 		at += len(p.text)
 		pieces[k].text = b.String()

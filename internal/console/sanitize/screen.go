@@ -1,7 +1,7 @@
-// Package screen shows text that others wrote as text. A terminal obeys control characters: a tool's name could clear the
+// Package sanitize shows text that others wrote as text. A terminal obeys control characters: a tool's name could clear the
 // screen, set its title or write over what hone said. Here each of them is written as JSON does, \u001b for ESC, so that
 // JSON stays JSON with the same value.
-package screen
+package sanitize
 
 import (
 	"fmt"

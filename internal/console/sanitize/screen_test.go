@@ -1,4 +1,4 @@
-package screen_test
+package sanitize_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hone/internal/screen"
+	"hone/internal/console/sanitize"
 )
 
 func TestText(t *testing.T) {
@@ -29,10 +29,10 @@ func TestText(t *testing.T) {
 		{"tags", "\U000e0041", `\udb40\udc41`, `\udb40\udc41`},
 		{"joiners", "می\u200cخواهم 👩\u200d🚀", "می\u200cخواهم 👩\u200d🚀", "می\u200cخواهم 👩\u200d🚀"},
 	} {
-		if got := screen.Text(c.in); got != c.text {
+		if got := sanitize.Text(c.in); got != c.text {
 			t.Errorf("%s: %q, want %q", c.name, got, c.text)
 		}
-		if got := screen.Line(c.in); got != c.line {
+		if got := sanitize.Line(c.in); got != c.line {
 			t.Errorf("%s on a line: %q, want %q", c.name, got, c.line)
 		}
 	}
@@ -43,7 +43,7 @@ func TestWriter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.ToValidUTF8(rapid.String().Draw(t, "text")+rapid.SampledFrom([]string{"", "\x1b[2J", "\u009b", "\U000e0041é", "\r\n"}).Draw(t, "end"), "")
 		var out bytes.Buffer
-		w := screen.New(&out)
+		w := sanitize.New(&out)
 		for rest := []byte(text); len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
 			if wrote, err := w.Write(rest[:n]); wrote != n || err != nil {
@@ -51,7 +51,7 @@ func TestWriter(t *testing.T) {
 			}
 			rest = rest[n:]
 		}
-		if out.String() != screen.Text(text) || strings.ContainsFunc(out.String(), screen.Hidden) || !utf8.Valid(out.Bytes()) {
+		if out.String() != sanitize.Text(text) || strings.ContainsFunc(out.String(), sanitize.Hidden) || !utf8.Valid(out.Bytes()) {
 			t.Fatalf("%q became %q", text, &out)
 		}
 		out.Reset()
@@ -59,14 +59,14 @@ func TestWriter(t *testing.T) {
 		if err := json.NewEncoder(w).Encode(text); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != text || strings.ContainsFunc(out.String(), screen.Hidden) {
+		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != text || strings.ContainsFunc(out.String(), sanitize.Hidden) {
 			t.Fatalf("%q became %q by %q: %v", text, back, &out, err)
 		}
 	})
 }
 
 func TestWriterPassesErrors(t *testing.T) {
-	if n, err := screen.New(broken{}).Write([]byte("x")); n != 0 || err == nil {
+	if n, err := sanitize.New(broken{}).Write([]byte("x")); n != 0 || err == nil {
 		t.Error(n, err)
 	}
 }
