@@ -12,12 +12,12 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/console/human"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/llm"
 	"hone/internal/mcp/lint"
-	"hone/internal/person"
 	"hone/internal/toolset"
 )
 
@@ -36,7 +36,7 @@ type CollectAsked struct {
 }
 
 // byPerson reports whether a person does the tasks.
-func (a CollectAsked) byPerson() bool { return a.Model == person.Name && a.Endpoint == "" && !a.Gold }
+func (a CollectAsked) byPerson() bool { return a.Model == human.Name && a.Endpoint == "" && !a.Gold }
 
 func (a CollectAsked) check() error {
 	wrong, next := "", "hone collect --help"
@@ -67,7 +67,7 @@ func (a CollectAsked) by(h *host.Host, named config.NamedModel) (x Collection, h
 	case a.Gold:
 		return x, "their gold calls", nil
 	case a.byPerson():
-		x.Policy = person.NewPolicy(h)
+		x.Policy = human.NewPolicy(h)
 		return x, "a person", nil
 	}
 	key, _ := h.LookupEnv(named.KeyEnv)

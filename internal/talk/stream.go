@@ -13,8 +13,8 @@ import (
 	"sync"
 
 	"hone/internal/chat"
+	"hone/internal/console/human"
 	"hone/internal/fault"
-	"hone/internal/person"
 )
 
 // complete asks for an answer as a stream, and shows it: text on stdout, all else on stderr.
@@ -142,13 +142,13 @@ func (t *talk) show(kind, step string, p *parts, answer *chat.Message) {
 	switch kind {
 	case "call":
 		p.calls = append(p.calls, chat.ToolCall{ID: s.ID, Name: s.Name, Arguments: s.Arguments})
-		person.ShowCall(t.host, s.Name, s.Arguments)
+		human.ShowCall(t.host, s.Name, s.Arguments)
 	case "result":
 		if len(p.calls) > 0 {
 			p.list = append(p.list, p.rest(answer))
 		}
 		p.list = append(p.list, chat.Message{Role: chat.ToolRole, ToolCallID: s.ID, Name: s.Name, Content: s.Result})
-		person.ShowResult(t.host, s.Status, s.Result, s.Approval)
+		human.ShowResult(t.host, s.Status, s.Result, s.Approval)
 	}
 }
 

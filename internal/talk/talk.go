@@ -15,9 +15,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/human"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/person"
 	"hone/internal/serve/local"
 )
 
@@ -37,7 +37,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	t := &talk{host: h, options: o, lines: person.NewLines(h), client: http.DefaultClient, url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
+	t := &talk{host: h, options: o, lines: human.NewLines(h), client: http.DefaultClient, url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
 	t.key, _ = h.LookupEnv(o.KeyEnv)
 	if o.Endpoint == "" {
 		folder := o.Model
@@ -73,7 +73,7 @@ func (o Options) check() error {
 type talk struct {
 	host    *host.Host
 	options Options
-	lines   *person.Lines
+	lines   *human.Lines
 	client  *http.Client
 	url     string
 	model   string
@@ -96,7 +96,7 @@ func (t *talk) begin() {
 
 func (t *talk) run(ctx context.Context) error {
 	for {
-		text, err := t.lines.Next(ctx, person.Prompt)
+		text, err := t.lines.Next(ctx, human.Prompt)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -20,9 +20,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/human"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/person"
 	"hone/internal/policy"
 	"hone/internal/serve"
 	"hone/internal/serve/local"
@@ -160,7 +160,7 @@ func TestTerminal(t *testing.T) {
 	t.Cleanup(func() { theirs.Close(); sits.Close() })
 	h := &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(theirs), LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	s := server(t, h, url)
-	c := &talk{host: h, lines: person.NewLines(h), client: &http.Client{Transport: inProcess{s.Handler()}}, url: "http://localhost/v1", model: "m"}
+	c := &talk{host: h, lines: human.NewLines(h), client: &http.Client{Transport: inProcess{s.Handler()}}, url: "http://localhost/v1", model: "m"}
 	c.begin()
 	done := make(chan error, 1)
 	go func() { done <- c.run(t.Context()) }()

@@ -1,6 +1,6 @@
-// Package person is a person at a terminal or a pipe: what is typed, what is shown, and the person as the user of episodes or as their
+// Package human is a person at a terminal or a pipe: what is typed, what is shown, and the person as the user of episodes or as their
 // policy.
-package person
+package human
 
 import (
 	"bufio"
