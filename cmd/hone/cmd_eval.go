@@ -7,14 +7,14 @@ import (
 
 	"hone/internal/evaluate"
 	"hone/internal/job"
-	"hone/internal/show"
+	"hone/internal/report/runview"
 	"hone/internal/toolset"
 )
 
 type evalFlags struct {
 	evaluate.Asked
 	servers toolset.Source
-	show    show.Which
+	show    runview.Which
 }
 
 func newEval(a *app) *cobra.Command {
@@ -39,7 +39,7 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Split, "split", "", "train, validation or test (default the configuration's)")
 	judgeFlags(c.Flags(), &f.Judge)
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory for the trajectories; without it none are kept")
-	c.Flags().StringVar((*string)(&f.show), "show", string(show.None), "episodes to print, with chat, calls, results and checks: none, failed or all")
+	c.Flags().StringVar((*string)(&f.show), "show", string(runview.None), "episodes to print, with chat, calls, results and checks: none, failed or all")
 	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false, "leave out scenarios that cannot be read")
 	c.Flags().BoolVar(&f.CompareBase, "compare-base", false, "evaluate the base model too and report the paired difference: --compare base")
 	c.Flags().StringSliceVar(&f.Compare, "compare", nil, "systems to hold the model against, with commas: base, adapter folders, PROVIDER/MODEL, http://HOST/v1/MODEL")
@@ -71,7 +71,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil || measured == nil {
 		return err
 	}
-	if err := show.Evaluated(a.Host, measured, f.show); err != nil {
+	if err := runview.Evaluated(a.Host, measured, f.show); err != nil {
 		return err
 	}
 	return measured.Calibrate(a.Host, f.Asked)
@@ -83,5 +83,5 @@ func (a *app) resumeEval(ctx context.Context, e job.Env, path string, b job.Begu
 	if err != nil || measured == nil {
 		return err
 	}
-	return show.Evaluated(a.Host, measured, show.None)
+	return runview.Evaluated(a.Host, measured, runview.None)
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
-	"hone/internal/show"
+	"hone/internal/report/runview"
 )
 
 func newRunsShow(a *app, dir *string) *cobra.Command {
@@ -21,11 +21,11 @@ func newRunsShow(a *app, dir *string) *cobra.Command {
 			case err != nil:
 				return err
 			case episode != "":
-				return show.Episode(a.Host, path, episode)
+				return runview.Episode(a.Host, path, episode)
 			case list:
-				return show.Episodes(a.Host, path)
+				return runview.Episodes(a.Host, path)
 			}
-			return show.Run(a.jobs(config.Config{}), path)
+			return runview.Run(a.jobs(config.Config{}), path)
 		},
 	}
 	c.Flags().StringVar(&episode, "episode", "", "show this episode: chat, calls, results, checks, and what servers wrote to stderr")

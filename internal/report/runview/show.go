@@ -1,5 +1,5 @@
-// Package show prints what a run holds: its stages, checkpoints and metrics, its episodes, or one of them.
-package show
+// Package runview prints what a run holds: its stages, checkpoints and metrics, its episodes, or one of them.
+package runview
 
 import (
 	"encoding/json"
