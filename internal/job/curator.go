@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"hone/internal/config"
-	"hone/internal/curator"
 	"hone/internal/data/curate"
+	"hone/internal/data/curate/tui"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -52,5 +52,5 @@ func (d *Desk) Page(ctx context.Context, h *host.Host, c config.Config, base str
 	quiet := *h // what is said would stand in the page
 	quiet.Quiet = true
 	p := &onPage{Desk: d, open: func() (func(out io.Writer, colour bool, id string) error, error) { return d.previews(&quiet, c, base) }}
-	return curator.Run(ctx, curator.Options{Desk: p, Editor: strings.Fields(editor), In: typed, Out: seen, Environ: h.Environ})
+	return tui.Run(ctx, tui.Options{Desk: p, Editor: strings.Fields(editor), In: typed, Out: seen, Environ: h.Environ})
 }

@@ -1,4 +1,4 @@
-package curator
+package tui
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
-// Package curator is a page on a terminal by which a person curates traces with keys: a list with filters, a trace with its turns, and what
+// Package tui is a page on a terminal by which a person curates traces with keys: a list with filters, a trace with its turns, and what
 // sft would learn of it. It holds no operation of its own: each key is one of package curate, written to the ledger like any other.
-package curator
+package tui
 
 import (
 	"context"
