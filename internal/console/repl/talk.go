@@ -1,6 +1,6 @@
-// Package talk is a conversation on a terminal, or on a pipe, with a model behind OpenAI's chat completions: of this machine, of this
+// Package repl is a conversation on a terminal, or on a pipe, with a model behind OpenAI's chat completions: of this machine, of this
 // machine with tools, or of a server.
-package talk
+package repl
 
 import (
 	"context"
