@@ -7,9 +7,9 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/data/formats"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -24,8 +24,8 @@ func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, 
 	}
 	good, unsound, weak := []scenario.Scenario{}, []scenario.Bad{}, map[string][]int{}
 	for i := range list {
-		found := vet.Alone(&list[i])
-		if len(found) == 1 && (found[0] == vet.EchoPasses || others && found[0] == vet.SilencePasses) {
+		found := checktest.Alone(&list[i])
+		if len(found) == 1 && (found[0] == checktest.EchoPasses || others && found[0] == checktest.SilencePasses) {
 			weak[found[0]] = append(weak[found[0]], lines[i])
 			found = nil
 		}
@@ -39,7 +39,7 @@ func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, 
 		return nil, unsoundChecks(path, unsound, len(good) > 0)
 	}
 	leftOut(h, path, unsound)
-	for _, why := range []string{vet.SilencePasses, vet.EchoPasses} {
+	for _, why := range []string{checktest.SilencePasses, checktest.EchoPasses} {
 		if at := weak[why]; len(at) > 0 {
 			h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all", why, fault.Count(len(at), "scenario"), path, at[0])
 		}
@@ -94,12 +94,12 @@ func more(n int) []string {
 }
 
 // Sendable knows which calls sessions on the servers send.
-func (l *Episodes) Sendable(c config.Config) *vet.Sessions {
+func (l *Episodes) Sendable(c config.Config) *checktest.Sessions {
 	tools := slices.Concat(l.Selection.List, l.Catalog.Tools()) // a search of tools is called, too
 	if c.Rollout.CompleteTask {
 		tools = environment.WithCompleteTask(tools)
 	}
-	return vet.NewSessions(tools, l.Scorer.Defaults)
+	return checktest.NewSessions(tools, l.Scorer.Defaults)
 }
 
 // NoteUnsendable tells of scenarios whose calls no session makes, where they are measured: each counts as failed.

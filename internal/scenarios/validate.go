@@ -9,8 +9,8 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -47,7 +47,7 @@ func Read(path string) (*Rows, error) {
 	}
 	r := &Rows{path: path, list: list, lines: lines, findings: []Finding{}}
 	for i := range list {
-		for _, why := range vet.Alone(&list[i]) {
+		for _, why := range checktest.Alone(&list[i]) {
 			r.find(i, why, nil)
 		}
 	}
@@ -77,7 +77,7 @@ func (r *Rows) SayPlan(h *host.Host) {
 
 // Looks reports whether a row has anything that only its servers can tell.
 func (r *Rows) Looks() bool {
-	return slices.ContainsFunc(r.list, func(s scenario.Scenario) bool { return vet.Looks(&s) })
+	return slices.ContainsFunc(r.list, func(s scenario.Scenario) bool { return checktest.Looks(&s) })
 }
 
 // Trying is how rows are tried on their servers.
@@ -108,7 +108,7 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying)
 	if err := l.Set.Runnable(c, r.list); err != nil { // no user is played
 		return err
 	}
-	trial := vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}
+	trial := checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}
 	report, sessions := h.Progress(1), l.Sendable(c)
 	for i := range r.list {
 		if why := sessions.Unsendable(&r.list[i]); len(why) > 0 {

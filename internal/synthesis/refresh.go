@@ -16,8 +16,8 @@ import (
 	"hone/internal/data/refresh"
 	"hone/internal/data/synth"
 	"hone/internal/digest"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -74,7 +74,7 @@ type refresher struct {
 	config config.Config
 	l      *job.Episodes
 	now    refresh.Now
-	trial  vet.Trial
+	trial  checktest.Trial
 	tools  []synth.Tool
 	old    map[string]string // last results by the names of plays
 }
@@ -114,7 +114,7 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		x.Work = workBeside(x.Dataset)
 	}
 	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog, l.Versions()), old: lastResults(x.Work),
-		tools: subjects(c, l, x.CallAll), trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
+		tools: subjects(c, l, x.CallAll), trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
 	kept, again, lost, err := r.each(ctx, list, before, out)
 	if err != nil || h.DryRun {
 		return out, err
@@ -216,8 +216,8 @@ func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refre
 // holds is what hone scenarios validate finds wrong with a scenario, and what a gold answer that moved gives away. looked is
 // false where its answer could not be held against anything.
 func (r *refresher) holds(ctx context.Context, s *scenario.Scenario) (found []string, looked bool, err error) {
-	found = vet.Alone(s)
-	if len(found) == 0 && vet.Looks(s) {
+	found = checktest.Alone(s)
+	if len(found) == 0 && checktest.Looks(s) {
 		if found, err = r.trial.Row(ctx, s); err != nil {
 			return nil, true, err
 		}

@@ -14,8 +14,8 @@ import (
 	"hone/internal/data/kinds"
 	"hone/internal/data/synth"
 	"hone/internal/digest"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -131,7 +131,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
 	}
 	o := synth.Options{Kinds: own, N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
-		Progress: h.Progress(1), Trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}}
+		Progress: h.Progress(1), Trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}}
 	l.Pool.Keep(x.Workers)
 	models, err := newAskedModels(h, c, x)
 	if err != nil {

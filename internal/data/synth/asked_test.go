@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"hone/internal/data/programs"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 )
 
 // What a server answers otherwise than was computed is no task.
@@ -80,7 +80,7 @@ func TestProgramsOverTablesOfOddNames(t *testing.T) {
 			continue
 		}
 		live++
-		if found, err := (vet.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
+		if found, err := (checktest.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
 			t.Errorf("%s: %v %v", x.Task, found, err)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"hone/internal/chat"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/vet"
 	"hone/internal/mcp"
 )
 
@@ -194,7 +194,7 @@ func steadyTools() []Tool {
 
 // optionsOf makes tasks of calls alone: programs over lists have tests of their own.
 func optionsOf(s *shop) Options {
-	return Options{N: 60, Seed: 7, Asked: -1, Version: "test", Trial: vet.Trial{Tools: s, Refusal: mcp.LooksRefused}}
+	return Options{N: 60, Seed: 7, Asked: -1, Version: "test", Trial: checktest.Trial{Tools: s, Refusal: mcp.LooksRefused}}
 }
 
 func ledgerIn(t *testing.T, path string) *Ledger {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hone/internal/data/kinds"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 )
 
 const shopKinds = `
@@ -92,7 +92,7 @@ func TestOwnKinds(t *testing.T) {
 	count, chains, stated, held := 0, 0, 0, 0
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]
-		if found, err := (vet.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
+		if found, err := (checktest.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
 			t.Errorf("%s: %v %v", x.Task, found, err)
 		}
 		if !strings.Contains(x.Provenance.Wording, " of shop.yaml ("+set.Sum[:12]+")") {

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/vet"
 )
 
 // ledgers is a server with one list of entries. It keeps them in a file of the session's folder, or in memory.
@@ -121,7 +121,7 @@ func bookTools() []Tool {
 func TestSessionsAreRenewed(t *testing.T) {
 	made := func(l *ledgers, n int) *Result {
 		l.base = t.TempDir()
-		o := Options{N: n, Seed: 3, Workers: 2, Version: "test", Trial: vet.Trial{Tools: l}}
+		o := Options{N: n, Seed: 3, Workers: 2, Version: "test", Trial: checktest.Trial{Tools: l}}
 		got, err := Run(t.Context(), l, bookTools(), ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), o)
 		if err != nil {
 			t.Fatal(err)

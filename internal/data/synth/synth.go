@@ -19,9 +19,9 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/kinds"
 	"hone/internal/data/programs"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 )
 
 // Tool is a tool that tasks are made for.
@@ -46,7 +46,7 @@ type Options struct {
 	Workers int        // sessions at once [4]
 	Version string     // of the program, for the provenance
 	Kinds   *kinds.Set // of a user's file; nil: none
-	Trial   vet.Trial
+	Trial   checktest.Trial
 	Models
 	Reference     Reference // runs what was made; nil: nobody does
 	ReferenceRuns int       // of each scenario [4]

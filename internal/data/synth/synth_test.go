@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 	"hone/internal/fault"
 )
 
@@ -35,7 +35,7 @@ func TestScenariosOfAShop(t *testing.T) {
 	if n := len(made.Scenarios); n < 50 || n > 60 {
 		t.Fatalf("%d scenarios, of 60 wanted\n%v", n, made.Report.Rows())
 	}
-	trial := vet.Trial{Tools: newShop(t)}
+	trial := checktest.Trial{Tools: newShop(t)}
 	tasks, ids := map[string]bool{}, map[string]bool{}
 	families := map[string]string{}
 	for i := range made.Scenarios {
@@ -44,7 +44,7 @@ func TestScenariosOfAShop(t *testing.T) {
 			t.Errorf("%s: %v", x.ID, err)
 		}
 		found, err := trial.Row(t.Context(), x)
-		if found = append(found, vet.Alone(x)...); err != nil || len(found) > 0 {
+		if found = append(found, checktest.Alone(x)...); err != nil || len(found) > 0 {
 			t.Errorf("%s (%s): %v %v", x.ID, x.Task, found, err)
 		}
 		if tasks[normal(x.Task)] || ids[x.ID] {
@@ -449,7 +449,7 @@ func TestProgramsOverLists(t *testing.T) {
 		if slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.CallCheck }) {
 			t.Errorf("%s wants a call, where any way will do", x.Task)
 		}
-		if found, err := (vet.Trial{Tools: shop}).Row(t.Context(), x); err != nil || len(found) > 0 {
+		if found, err := (checktest.Trial{Tools: shop}).Row(t.Context(), x); err != nil || len(found) > 0 {
 			t.Errorf("%s (%s): %v %v", x.Task, x.Provenance.Kind, found, err)
 		}
 	}

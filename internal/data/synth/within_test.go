@@ -12,8 +12,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"hone/internal/data/programs"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 )
 
 // database is a server whose one tool runs any SQL on a SQLite file in the session's folder, and answers as Python prints rows.
@@ -82,7 +82,7 @@ func TestProgramsForOneToolThatTakesSQL(t *testing.T) {
 	of := map[string]map[string]bool{} // tables by split
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]
-		if found, err := (vet.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
+		if found, err := (checktest.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
 			t.Errorf("%s: %v %v", x.Task, found, err)
 		}
 		writes, states := false, 0

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 
 	"hone/internal/digest"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 )
 
 // draftOf is a scenario with the candidate that it is of.
@@ -283,8 +283,8 @@ func (m *maker) validate(ctx context.Context, list []draftOf, why []string) erro
 		if why[i] != "" || list[i].of.program != nil { // whose plays have shown what a check wants
 			return nil
 		}
-		found := vet.Alone(&list[i].Scenario)
-		if len(found) == 0 && vet.Looks(&list[i].Scenario) {
+		found := checktest.Alone(&list[i].Scenario)
+		if len(found) == 0 && checktest.Looks(&list[i].Scenario) {
 			said, err := m.vetted(ctx, &list[i].Scenario)
 			if err != nil {
 				return err

@@ -1,4 +1,4 @@
-package vet_test
+package checktest_test
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/vet"
 	"hone/internal/fault"
 )
 
@@ -139,8 +139,8 @@ func TestRows(t *testing.T) {
 	} {
 		for _, opening := range []string{`"task":"the task"`, `"user":{"says":["the task"]}`, `"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"7"},{"role":"user","content":"the task"}]`} {
 			s := rowOf(t, `{`+opening+`,`+test.row+`}`)
-			found := vet.Alone(s)
-			trial := vet.Trial{Tools: &counter{t: t}, Programs: []string{"PATH=" + os.Getenv("PATH")}, Refusal: func(text string) string {
+			found := checktest.Alone(s)
+			trial := checktest.Trial{Tools: &counter{t: t}, Programs: []string{"PATH=" + os.Getenv("PATH")}, Refusal: func(text string) string {
 				if strings.Contains(text, "error") {
 					return "error"
 				}
@@ -162,7 +162,7 @@ func TestRows(t *testing.T) {
 func TestLostServer(t *testing.T) {
 	for _, tool := range []string{"add", "show"} {
 		s := rowOf(t, `{"task":"t",`+add+`"checks":[{"type":"state","name":"show","equals":"x"}]}`)
-		found, err := vet.Trial{Tools: &counter{t: t, lost: tool}}.Row(t.Context(), s)
+		found, err := checktest.Trial{Tools: &counter{t: t, lost: tool}}.Row(t.Context(), s)
 		if fault.CodeOf(err) != fault.CodeUnavailable || len(found) > 0 {
 			t.Errorf("%s: %q, %v", tool, found, err)
 		}
@@ -177,7 +177,7 @@ func TestLooks(t *testing.T) {
 		`{"task":"t","gold":[{"name":"add","arguments":{}}]}`:       true,
 		`{"task":"t","template":"x","checks":[{"type":"no_call"}]}`: true,
 	} {
-		if vet.Looks(rowOf(t, row)) != want {
+		if checktest.Looks(rowOf(t, row)) != want {
 			t.Errorf("%s: not %v", row, want)
 		}
 	}
@@ -195,8 +195,8 @@ func TestRowsWithAUser(t *testing.T) {
 		`{"type":"answer","regex":".","any_turn":true}`:                         "checks[0] (answer) cannot fail",
 	} {
 		s := rowOf(t, strings.Replace(row, "%s", check, 1))
-		found := vet.Alone(s)
-		more, err := vet.Trial{Tools: &counter{t: t}}.Row(t.Context(), s)
+		found := checktest.Alone(s)
+		more, err := checktest.Trial{Tools: &counter{t: t}}.Row(t.Context(), s)
 		if err != nil {
 			t.Errorf("%s: %v", check, err)
 		}

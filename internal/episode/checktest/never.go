@@ -1,4 +1,4 @@
-package vet
+package checktest
 
 import (
 	"encoding/json"

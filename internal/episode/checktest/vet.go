@@ -1,6 +1,6 @@
-// Package vet tries the checks of scenarios before anything is learnt from them: on the gold solution, which they must let
+// Package checktest tries the checks of scenarios before anything is learnt from them: on the gold solution, which they must let
 // pass, and on episodes that do nothing, repeat the task or leave something wrong behind, which they must not.
-package vet
+package checktest
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package vet_test
+package checktest_test
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/vet"
 )
 
 func scenarioOf(t *testing.T, checks, gold string) *scenario.Scenario {
@@ -44,7 +44,7 @@ func TestContradictions(t *testing.T) {
 		`{"type": "answer", "contains": "seven"}, {"type": "answer", "equals": "six"}`:                         "cannot both pass",
 		`{"type": "answer", "any_of": ["six", "seven"]}, {"type": "answer", "contains": "seven"}`:              "",
 	} {
-		found := strings.Join(vet.Alone(scenarioOf(t, checks, "")), "; ")
+		found := strings.Join(checktest.Alone(scenarioOf(t, checks, "")), "; ")
 		if got := strings.Contains(found, "cannot pass with") || strings.Contains(found, "cannot both"); got != (want != "") || !strings.Contains(found, want) {
 			t.Errorf("%s: %q, want %q", checks, found, want)
 		}
@@ -64,7 +64,7 @@ func TestUnsendable(t *testing.T) {
 		return map[string]json.RawMessage{"b": json.RawMessage("3")}
 	}
 	call := func(rest string) string { return `{"type": "call", ` + rest + `}` }
-	sessions := vet.NewSessions(tools, defaults)
+	sessions := checktest.NewSessions(tools, defaults)
 	for _, tc := range []struct{ checks, gold, want string }{
 		{call(`"name": "add", "arguments": {"a": 2, "b": 3}`), `{"name": "add", "arguments": {"a": 2, "b": 3}}`, ""},
 		{call(`"name": "add", "arguments": {"a": 2}`), `{"name": "add", "arguments": {"a": 2}}`, "gold[0] cannot be made: the arguments are against the schema of add: missing property 'b'"}, // it is sent as it is
