@@ -16,9 +16,9 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/mcp/egress"
 	"hone/internal/mcp/install"
 	"hone/internal/mcp/lint"
-	"hone/internal/mcp/proxy"
 	"hone/internal/mcp/sandbox"
 )
 
@@ -77,7 +77,7 @@ func (x *Addition) settle(c config.Config) error {
 	if x.Dir == "" {
 		x.Dir = filepath.Join(filepath.Dir(x.File), ".hone", "servers", x.Name)
 	}
-	if _, err := proxy.Parse(x.Hosts); err != nil {
+	if _, err := egress.Parse(x.Hosts); err != nil {
 		return err
 	}
 	if err := x.checkVolumes(); err != nil {

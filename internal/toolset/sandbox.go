@@ -13,8 +13,8 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/mcp/egress"
 	"hone/internal/mcp/install"
-	"hone/internal/mcp/proxy"
 	"hone/internal/mcp/sandbox"
 )
 
@@ -64,8 +64,8 @@ func Sandboxed(ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.
 
 // proxies are the ways out of servers with hosts, by server. A level that cannot hold a server to one is an error, unless nothing is to be
 // held.
-func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) (map[string]*proxy.Proxy, error) {
-	held := map[string]*proxy.Proxy{}
+func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) (map[string]*egress.Proxy, error) {
+	held := map[string]*egress.Proxy{}
 	for _, name := range sortedNames(servers) {
 		hosts := servers.Servers[name].Hosts
 		if len(hosts) == 0 || slices.Contains(c.Exempt, name) || c.NetworkFor(name) {
@@ -74,7 +74,7 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 		if slices.Contains(install.Engines(), servers.Servers[name].Command) { // contained or not, its engine makes the connections
 			continue
 		}
-		rules, err := proxy.Parse(hosts)
+		rules, err := egress.Parse(hosts)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 		case sandbox.None:
 			h.Say("server %s: no sandbox holds it to its hosts, it has the whole network", name)
 		}
-		held[name] = &proxy.Proxy{Rules: rules}
+		held[name] = &egress.Proxy{Rules: rules}
 	}
 	return held, nil
 }

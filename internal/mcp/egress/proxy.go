@@ -1,7 +1,7 @@
-// Package proxy is the one way out for a server that may reach some hosts: an HTTP proxy (RFC 9110, 9.3.6 CONNECT) that connects to
+// Package egress is the one way out for a server that may reach some hosts: an HTTP proxy (RFC 9110, 9.3.6 CONNECT) that connects to
 // named hosts and never to private, loopback or link-local addresses, unless these are named themselves. A name is resolved
 // once, what it resolves to is checked, and that address is connected to: a name that changes its mind in between gains nothing.
-package proxy
+package egress
 
 import (
 	"context"
