@@ -10,7 +10,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/help"
 	"hone/internal/host"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/run"
 )
 
@@ -18,7 +18,7 @@ import (
 type app struct {
 	*host.Host
 	reopen        run.OpenOptions // of a verb that goes on with a run
-	accept        lint.Allowed    // by hone runs resume
+	accept        scan.Allowed    // by hone runs resume
 	configPath    string
 	sandbox       string                         // --sandbox
 	shownAt       string                         // --metrics-address

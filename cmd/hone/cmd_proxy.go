@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/proxy/local"
 )
 
@@ -43,7 +43,7 @@ func newProxy(a *app) *cobra.Command {
 	f.IntVar(&o.Context, "context", 0, "tokens of one conversation of that model (default model.context of the adapter's run)")
 	f.IntVar(&o.Slots, "slots", 4, "requests that it answers at once")
 	f.DurationVar(&o.Deadline, "deadline", 5*time.Second, "how long it may take before the request goes through as it is")
-	a.toolFlags(f, &o.Agency.Servers, (*lint.Allowed)(&o.Agency.AllowFindings))
+	a.toolFlags(f, &o.Agency.Servers, (*scan.Allowed)(&o.Agency.AllowFindings))
 	f.BoolVar(&o.Speculate, "speculate", false, "make unsure calls that change nothing while the upstream reads; their results are used where it makes the same")
 	return c
 }

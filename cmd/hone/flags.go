@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hone/internal/job"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/serve/local"
 	"hone/internal/toolset"
 )
@@ -23,19 +23,19 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet) {
 }
 
 // allowFindingsFlag registers --allow-findings of a verb that puts the texts of tools before a model.
-func allowFindingsFlag(flags *pflag.FlagSet, allowed *lint.Allowed) {
+func allowFindingsFlag(flags *pflag.FlagSet, allowed *scan.Allowed) {
 	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, with @DIGEST for one text of it; * for any")
 }
 
 // toolFlags registers the flags of a verb that puts the texts of servers' tools before a model.
-func (a *app) toolFlags(flags *pflag.FlagSet, from *toolset.Source, allowed *lint.Allowed) {
+func (a *app) toolFlags(flags *pflag.FlagSet, from *toolset.Source, allowed *scan.Allowed) {
 	a.serverFlags(flags, from)
 	allowFindingsFlag(flags, allowed)
 }
 
 // agentFlags registers the flags of an agent's servers and limits.
 func agentFlags(a *app, flags *pflag.FlagSet, g *local.Agency) {
-	a.toolFlags(flags, &g.Servers, (*lint.Allowed)(&g.AllowFindings))
+	a.toolFlags(flags, &g.Servers, (*scan.Allowed)(&g.AllowFindings))
 	flags.IntVar(&g.MaxSessions, "max-sessions", 16, "sessions of an agent that are open at once")
 	flags.DurationVar(&g.MaxTime, "max-time", 10*time.Minute, "time of one task of an agent")
 	flags.DurationVar(&g.Idle, "idle", 10*time.Minute, "after which an agent's unused session is closed")

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 )
 
 // No run waits for a person because of servers that many use: a detector that stops at honest texts would be switched off.
@@ -29,7 +29,7 @@ func TestHonestServersBlockNothing(t *testing.T) {
 	if len(tools) < 50 {
 		t.Fatalf("%d tools", len(tools))
 	}
-	for _, f := range lint.Blocking(lint.Check(tools)) {
+	for _, f := range scan.Blocking(scan.Check(tools)) {
 		t.Error(f)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -20,12 +20,12 @@ func checkAllowed(c config.MCP, reports []mcp.Report) (checks []Check) {
 			all.Servers = append(all.Servers, r.Tools)
 		}
 	}
-	tools, found := all.LintTools(), lint.Blocking(all.Suspicious())
+	tools, found := all.LintTools(), scan.Blocking(all.Suspicious())
 	warn := func(what, next string) {
 		checks = append(checks, Check{Name: "mcp.allow_findings", Status: Warn, Detail: what, Next: next})
 	}
 	for _, entry := range c.AllowFindings {
-		if lint.Allowed.Strange([]string{entry}, tools) != "" {
+		if scan.Allowed.Strange([]string{entry}, tools) != "" {
 			if !failed && !strings.HasPrefix(entry, toolset.DataServer+"/") {
 				warn(entry+" names no tool of these servers", "correct the name, or take it out: it would accept such a tool of a server that is added later")
 			}
@@ -35,8 +35,8 @@ func checkAllowed(c config.MCP, reports []mcp.Report) (checks []Check) {
 		stale := false
 		for _, f := range found {
 			name := f.Server + "/" + f.Tool + "@" + f.Digest
-			stale = stale || lint.Allowed.Changed([]string{entry}, f) != ""
-			if lint.Allowed.AnyText([]string{entry}, f) != "" && !slices.Contains(texts, name) {
+			stale = stale || scan.Allowed.Changed([]string{entry}, f) != ""
+			if scan.Allowed.AnyText([]string{entry}, f) != "" && !slices.Contains(texts, name) {
 				texts = append(texts, name)
 			}
 		}

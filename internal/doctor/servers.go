@@ -17,8 +17,8 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
-	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -99,8 +99,8 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 		warn(f.Excerpt+": "+f.Message, "look whether that is the package you mean; correct its name in the MCP configuration")
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}
-	if found := lint.Allowed(c.MCP.AllowFindings).Refused(one.Suspicious()); len(found) > 0 {
-		warn("suspicious texts in its tools: "+lint.Summary(found), "hone discover shows them; collect, sft, train and eval refuse them without --allow-findings server/tool, or mcp.allow_findings in hone.yaml")
+	if found := scan.Allowed(c.MCP.AllowFindings).Refused(one.Suspicious()); len(found) > 0 {
+		warn("suspicious texts in its tools: "+scan.Summary(found), "hone discover shows them; collect, sft, train and eval refuse them without --allow-findings server/tool, or mcp.allow_findings in hone.yaml")
 	}
 	if n := len(r.Tools.Tools); n > c.MCP.MaxTools {
 		warn(fmt.Sprintf("%d tools are more than an episode is shown (mcp.max_tools is %d)", n, c.MCP.MaxTools),

@@ -10,7 +10,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -31,7 +31,7 @@ type Asked struct {
 	InitialCall    string  // adapter folder, before Model, which is an endpoint's
 	Calibrate      float64 // share of right calls that initial calls of Model are to have; 0: it is not calibrated
 	SkipBad        bool    // rows that cannot be read are left out
-	AllowFindings  lint.Allowed
+	AllowFindings  scan.Allowed
 }
 
 // Job is the job that is asked for, and its scenarios. Nothing is begun yet.

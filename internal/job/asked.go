@@ -17,7 +17,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/llm"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -32,7 +32,7 @@ type CollectAsked struct {
 	Dataset, Split          string // Split may be "all"
 	Output                  string // run directory
 	TokenBudget             int    // 0: no limit
-	AllowFindings           lint.Allowed
+	AllowFindings           scan.Allowed
 }
 
 // byPerson reports whether a person does the tasks.
@@ -172,7 +172,7 @@ type TrainAsked struct {
 	Output        string // run directory
 	NumGPUs       int
 	SkipBad       bool // rows that cannot be read, and scenarios whose checks tell nothing, are left out
-	AllowFindings lint.Allowed
+	AllowFindings scan.Allowed
 }
 
 // Train is what hone train does.
@@ -246,7 +246,7 @@ type SFTAsked struct {
 	Output        string // run directory
 	Steps         int    // in place of sft.epochs; 0: what the keys say
 	SkipBad       bool   // rows that cannot be read or rendered are left out
-	AllowFindings lint.Allowed
+	AllowFindings scan.Allowed
 }
 
 // SFT is what hone sft does.

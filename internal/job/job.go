@@ -16,7 +16,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/run"
 	"hone/internal/toolset"
 )
@@ -52,7 +52,7 @@ type Kept struct {
 	Adapter       string       `json:"adapter,omitempty"`
 	Origin        *Origin      `json:"origin,omitempty"` // of the adapter that training begins with
 	Data          string       `json:"data,omitempty"`   // of sft, as it was named
-	AllowFindings lint.Allowed `json:"allow_findings,omitempty"`
+	AllowFindings scan.Allowed `json:"allow_findings,omitempty"`
 	Evaluation    *Evaluation  `json:"evaluation,omitempty"` // of eval
 }
 
@@ -90,7 +90,7 @@ type Env struct {
 	Table  Verbs           // of all that begin runs
 	Reopen run.OpenOptions // of a verb that goes on with a run
 	Today  config.Config   // as it is now, whatever a run was begun with
-	Accept lint.Allowed    // tools whose findings a run that goes on accepts, beside those that it was begun with
+	Accept scan.Allowed    // tools whose findings a run that goes on accepts, beside those that it was begun with
 }
 
 // Job is one run of a verb in its run directory.

@@ -26,7 +26,7 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -142,10 +142,10 @@ func where(r *dataset.Row) string { return fmt.Sprintf("%s:%d", r.File, r.Line) 
 
 // LintTools are the tools whose texts the rows put before the model, each once: the catalog's, and those that only rows
 // list, whose server is called "data".
-func (d Conversations) LintTools(rows []dataset.Row) []lint.Tool {
+func (d Conversations) LintTools(rows []dataset.Row) []scan.Tool {
 	known := map[string]bool{}
 	text := func(t chat.Tool) string { return t.Name + "\x00" + t.Description + "\x00" + string(t.InputSchema) }
-	var out []lint.Tool
+	var out []scan.Tool
 	if d.catalog != nil {
 		out = d.catalog.LintTools()
 		for _, t := range d.catalog.Tools() {
@@ -156,7 +156,7 @@ func (d Conversations) LintTools(rows []dataset.Row) []lint.Tool {
 		for _, t := range r.Tools {
 			if !known[text(t)] {
 				known[text(t)] = true
-				out = append(out, lint.Tool{Server: toolset.DataServer, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+				out = append(out, scan.Tool{Server: toolset.DataServer, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 			}
 		}
 	}

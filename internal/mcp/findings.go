@@ -1,13 +1,13 @@
 package mcp
 
-import "hone/internal/mcp/lint"
+import "hone/internal/mcp/scan"
 
 // LintTools returns the catalog's tools as lint looks at them.
-func (c *Catalog) LintTools() []lint.Tool {
-	var tools []lint.Tool
+func (c *Catalog) LintTools() []scan.Tool {
+	var tools []scan.Tool
 	for _, s := range c.Servers {
 		for _, t := range s.Tools {
-			tools = append(tools, lint.Tool{Server: s.Name, Name: t.Name, Description: t.Description,
+			tools = append(tools, scan.Tool{Server: s.Name, Name: t.Name, Description: t.Description,
 				InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations})
 		}
 	}
@@ -16,10 +16,10 @@ func (c *Catalog) LintTools() []lint.Tool {
 
 // Suspicious returns the texts in the catalog's tools that could steer a model by the back door, the worst first, and the chains
 // of servers by which data can leave.
-func (c *Catalog) Suspicious() []lint.Finding {
+func (c *Catalog) Suspicious() []scan.Finding {
 	tools := c.LintTools()
-	found := append(lint.Check(tools), lint.Chains(tools)...)
-	lint.Sort(found)
+	found := append(scan.Check(tools), scan.Chains(tools)...)
+	scan.Sort(found)
 	return found
 }
 

@@ -17,7 +17,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/sidecar"
 	"hone/internal/toolset"
 )
@@ -36,7 +36,7 @@ type EvalOptions struct {
 	Out        string         // file of the report
 	Servers    toolset.Source // on which the calls of all systems are made; none: they are not made
 
-	AllowFindings lint.Allowed
+	AllowFindings scan.Allowed
 }
 
 // Systems that need no model.

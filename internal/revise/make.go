@@ -21,7 +21,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/llm"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/sidecar"
 	"hone/internal/toolset"
 )
@@ -42,7 +42,7 @@ type MakeOptions struct {
 	Workers       int
 	BudgetTokens  int
 	BudgetUSD     float64
-	AllowFindings lint.Allowed
+	AllowFindings scan.Allowed
 }
 
 // Check refuses flags that make nothing.

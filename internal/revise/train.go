@@ -21,7 +21,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/learn/batch"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -55,7 +55,7 @@ type TrainOptions struct {
 	Weights    sidecar.Weights     `json:"weights"`
 	LoRA       basemodel.GivenLoRA `json:"-"`
 
-	AllowFindings lint.Allowed `json:"allow_findings,omitempty"`
+	AllowFindings scan.Allowed `json:"allow_findings,omitempty"`
 }
 
 // probeRows are the most rows that a probe looks at.

@@ -15,7 +15,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -83,7 +83,7 @@ func (r *Rows) Looks() bool {
 // Trying is how rows are tried on their servers.
 type Trying struct {
 	Servers       toolset.Source
-	AllowFindings lint.Allowed // these verbs put no text of a tool before a model: what is refused later is told, but for these
+	AllowFindings scan.Allowed // these verbs put no text of a tool before a model: what is refused later is told, but for these
 	Offline       bool         // no server is asked
 }
 

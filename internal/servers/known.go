@@ -18,8 +18,8 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
 	"hone/internal/mcp/reliability"
+	"hone/internal/mcp/scan"
 	"hone/internal/mcp/selection"
 	"hone/internal/toolset"
 )
@@ -211,7 +211,7 @@ func (k Known) Rows() [][]string {
 	for _, t := range k.Tried {
 		row := []string{t.Name, t.From, t.Outcome, "-", "-", "-", "-", "-", "-", briefly(t.Why)}
 		if t.Server != nil {
-			row[3], row[4] = fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(lint.Blocking(t.Findings)))
+			row[3], row[4] = fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(scan.Blocking(t.Findings)))
 		}
 		rows = append(rows, row)
 	}

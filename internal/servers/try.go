@@ -20,8 +20,8 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/install"
-	"hone/internal/mcp/lint"
 	"hone/internal/mcp/registry"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -61,7 +61,7 @@ type Tried struct {
 	ListSeconds    float64 `json:"list_seconds,omitempty"`    // of a list of its tools, median
 
 	Server   *mcp.ServerTools `json:"server,omitempty"` // what it offers, where it answered
-	Findings []lint.Finding   `json:"findings,omitempty"`
+	Findings []scan.Finding   `json:"findings,omitempty"`
 	Linter   string           `json:"linter,omitempty"` // the program that looked for them
 
 	file string // that keeps this
@@ -270,7 +270,7 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 
 // lint looks at the texts of a server's tools.
 func (t *Tried) lint() {
-	t.Findings, t.Linter = append((&mcp.Catalog{Servers: []mcp.ServerTools{*t.Server}}).Suspicious(), lint.Package(t.Name, t.Package)...), linter()
+	t.Findings, t.Linter = append((&mcp.Catalog{Servers: []mcp.ServerTools{*t.Server}}).Suspicious(), scan.Package(t.Name, t.Package)...), linter()
 }
 
 // linter names the program that is running: another build may find other things.
@@ -495,7 +495,7 @@ func (r Report) Rows() [][]string {
 	for _, t := range r.Tried {
 		row := []string{t.Name, t.Kind, t.Outcome, "", "", "", "", "", briefly(t.Why)}
 		if t.Server != nil {
-			row[3], row[4], row[5] = t.Server.Era, fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(lint.Blocking(t.Findings)))
+			row[3], row[4], row[5] = t.Server.Era, fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(scan.Blocking(t.Findings)))
 			row[6], row[7] = fmt.Sprintf("%.2f", t.ReadySeconds), fmt.Sprintf("%.4f", t.ListSeconds)
 		}
 		rows = append(rows, row)

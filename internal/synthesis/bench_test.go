@@ -13,8 +13,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -60,7 +60,7 @@ func BenchmarkSynth(b *testing.B) {
 				c.MCP.Config, c.MCP.Sandbox.Mode, c.Model.Context = servers, row.sandbox, 4096
 				began, spent := time.Now(), cpu()
 				made, err := Run(context.Background(), h, c, toolset.Source{}, Options{Out: filepath.Join(dir, "made.json"), N: row.n, SplitBy: "task", Workers: runtime.GOMAXPROCS(0) + 1, CallAll: true,
-					ReferenceRuns: 1, AllowFindings: lint.Allowed{"*"}})
+					ReferenceRuns: 1, AllowFindings: scan.Allowed{"*"}})
 				if made == nil {
 					b.Fatal(err)
 				}

@@ -22,7 +22,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -35,7 +35,7 @@ type Refreshing struct {
 	CallAll bool
 	Workers int
 
-	AllowFindings lint.Allowed
+	AllowFindings scan.Allowed
 }
 
 // What became of a scenario.

@@ -20,8 +20,8 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
 
@@ -44,7 +44,7 @@ type Options struct {
 	BudgetUSD                       float64 // of all models together; 0: no limit
 	BudgetTokens                    int
 
-	AllowFindings lint.Allowed
+	AllowFindings scan.Allowed
 }
 
 // Check is an error where x asks for what cannot be.

@@ -18,8 +18,8 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/egress"
 	"hone/internal/mcp/install"
-	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/mcp/scan"
 )
 
 // Addition is a server to install and to write into a configuration.
@@ -37,7 +37,7 @@ type Addition struct {
 	kept            bool          // the entry that is there already starts what is installed
 
 	Env, Headers, Secrets map[string]string // of the entry; secrets are kept in a file of their own, which only the user can read
-	AllowFindings         lint.Allowed      // the server, as NAME/*, whose package may have nearly the name of another
+	AllowFindings         scan.Allowed      // the server, as NAME/*, whose package may have nearly the name of another
 	SSE                   bool              // a URL that speaks HTTP+SSE
 }
 

@@ -10,17 +10,17 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 )
 
 // Discovered is what was found of servers: the catalog as it is saved, what is suspicious about it, what its tools
 // cost, and what differs from an earlier catalog, where one was named.
 type Discovered struct {
 	*mcp.Catalog
-	Suspicious []lint.Finding `json:"suspicious"`
+	Suspicious []scan.Finding `json:"suspicious"`
 	Tokens     *TokenCost     `json:"tokens,omitempty"`
 	Changes    *[]mcp.Change  `json:"changes,omitempty"`
-	accepted   lint.Allowed
+	accepted   scan.Allowed
 }
 
 // TokenCost is what the tools add to a prompt, in tokens of a model: all of them with what stands around their list, and each

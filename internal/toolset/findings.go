@@ -10,20 +10,20 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
+	"hone/internal/mcp/scan"
 )
 
 // Findings looks for texts in a catalog that could steer a model by the back door.
-func Findings(catalog *mcp.Catalog) []lint.Finding {
+func Findings(catalog *mcp.Catalog) []scan.Finding {
 	found := catalog.Suspicious()
 	if found == nil {
-		found = []lint.Finding{} // [] in JSON
+		found = []scan.Finding{} // [] in JSON
 	}
 	return found
 }
 
 // sayNew shows findings of tools that nobody has accepted. What a person has read is counted: each command would else say it again.
-func sayNew(h *host.Host, found []lint.Finding, accepted lint.Allowed) {
+func sayNew(h *host.Host, found []scan.Finding, accepted scan.Allowed) {
 	left := accepted.Unread(found)
 	if h.Verbose {
 		left = found
@@ -35,9 +35,9 @@ func sayNew(h *host.Host, found []lint.Finding, accepted lint.Allowed) {
 }
 
 // SayFindings shows each finding on a line of talk.
-func SayFindings(h *host.Host, found []lint.Finding) {
+func SayFindings(h *host.Host, found []scan.Finding) {
 	if len(found) > 0 {
-		h.Say("suspicious texts, which a model would learn to obey: %s; %s", lint.Summary(found), stopping(len(lint.Blocking(found))))
+		h.Say("suspicious texts, which a model would learn to obey: %s; %s", scan.Summary(found), stopping(len(scan.Blocking(found))))
 	}
 	for _, f := range found {
 		h.Say("  %s/%s%s: %s (%s, %s)\n  %s", f.Server, f.Tool, f.Pointer, f.Message, f.Code, f.Severity, f.Excerpt)
@@ -53,7 +53,7 @@ func stopping(n int) string {
 }
 
 // AllowFlag is what a next step needs where findings were accepted for this one: " --allow-findings ...", "" where none were.
-func AllowFlag(accepted lint.Allowed) string {
+func AllowFlag(accepted scan.Allowed) string {
 	if len(accepted) == 0 {
 		return ""
 	}
@@ -61,12 +61,12 @@ func AllowFlag(accepted lint.Allowed) string {
 }
 
 // accepted are the tools that the configuration or a flag accepts.
-func accepted(c config.MCP, flag lint.Allowed) lint.Allowed {
+func accepted(c config.MCP, flag scan.Allowed) scan.Allowed {
 	return slices.Concat(flag, c.AllowFindings)
 }
 
 // accepting is the flag that accepts the tools of all of some findings.
-func accepting(found []lint.Finding) string {
+func accepting(found []scan.Finding) string {
 	var tools []string
 	for _, f := range found {
 		if name := f.Server + "/" + f.Tool; !slices.Contains(tools, name) {
@@ -77,7 +77,7 @@ func accepting(found []lint.Finding) string {
 }
 
 // keyed is what the configuration accepts the texts of all of some findings by, as they are now.
-func keyed(found []lint.Finding) string {
+func keyed(found []scan.Finding) string {
 	var names []string
 	for _, f := range found {
 		if name := fmt.Sprintf("%q", f.Server+"/"+f.Tool+"@"+f.Digest); !slices.Contains(names, name) {
@@ -88,7 +88,7 @@ func keyed(found []lint.Finding) string {
 }
 
 // changes say which of some findings are of tools that were accepted with another text; "" where none is.
-func changes(found []lint.Finding, allowed lint.Allowed) string {
+func changes(found []scan.Finding, allowed scan.Allowed) string {
 	var told []string
 	for _, f := range found {
 		if p := allowed.Changed(f); p != "" {
@@ -101,15 +101,15 @@ func changes(found []lint.Finding, allowed lint.Allowed) string {
 }
 
 // sayRefused tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
-func sayRefused(h *host.Host, found []lint.Finding, allowed lint.Allowed) {
+func sayRefused(h *host.Host, found []scan.Finding, allowed scan.Allowed) {
 	if refused := allowed.Refused(found); len(refused) > 0 {
 		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them; %s: %s", keyed(refused), accepting(refused))
 	}
 }
 
 // refusePackage ends an installation whose package has nearly the name of one that many use, unless a person has accepted the server.
-func refusePackage(h *host.Host, server, pkg string, allowed lint.Allowed) error {
-	found := lint.Package(server, pkg)
+func refusePackage(h *host.Host, server, pkg string, allowed scan.Allowed) error {
+	found := scan.Package(server, pkg)
 	for _, f := range found {
 		h.Say("  %s: %s (%s, %s)", f.Excerpt, f.Message, f.Code, f.Severity)
 	}
@@ -138,9 +138,9 @@ func packageOf(s mcp.Server) string {
 }
 
 // PackageFindings are those on the packages that launchers start as servers of a configuration, by server.
-func PackageFindings(servers mcp.Config) (found []lint.Finding) {
+func PackageFindings(servers mcp.Config) (found []scan.Finding) {
 	for _, name := range slices.Sorted(maps.Keys(servers.Servers)) {
-		found = append(found, lint.Package(name, packageOf(servers.Servers[name]))...)
+		found = append(found, scan.Package(name, packageOf(servers.Servers[name]))...)
 	}
 	return found
 }
@@ -150,7 +150,7 @@ const DataServer = "data"
 
 // RefuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
 // nobody has accepted by name, by the flag or by mcp.allow_findings, ends the verb before it begins. It shows the findings that are not accepted either way.
-func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) error {
+func RefuseFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) error {
 	found, err := findingsFor(h, c, tools, flag)
 	if err != nil {
 		return err
@@ -161,19 +161,19 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.All
 		return nil
 	}
 	f, leave := refused[0], "leave the server out"
-	if slices.ContainsFunc(refused, func(f lint.Finding) bool { return f.Server == DataServer }) {
+	if slices.ContainsFunc(refused, func(f scan.Finding) bool { return f.Server == DataServer }) {
 		leave = "leave out the rows that list them (tools that rows list alone are of the server " + DataServer + ", in mcp.allow_findings too)"
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
-		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused) + "; " + stopping(len(refused)) + changes(refused, accepted(c, flag)),
+		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: scan.Summary(refused) + "; " + stopping(len(refused)) + changes(refused, accepted(c, flag)),
 		Next: "read them above; " + leave + ", or accept them, " + keyed(refused) + " with " + accepting(refused) + " (" + howToAccept + ")"}
 }
 
 // sayAccepted says which findings pass by the configuration alone, with --quiet too, and where it accepts whatever such a tool says: who wrote
 // it may have read another text.
-func sayAccepted(h *host.Host, found []lint.Finding, key lint.Allowed) {
+func sayAccepted(h *host.Host, found []scan.Finding, key scan.Allowed) {
 	var tools, loose, several []string
-	of := map[string][]lint.Finding{}
+	of := map[string][]scan.Finding{}
 	for _, f := range found {
 		name := f.Server + "/" + f.Tool
 		if of[name] == nil {
@@ -185,10 +185,10 @@ func sayAccepted(h *host.Host, found []lint.Finding, key lint.Allowed) {
 		}
 	}
 	for i, name := range tools {
-		tools[i] = name + " (" + lint.Summary(of[name]) + ")"
+		tools[i] = name + " (" + scan.Summary(of[name]) + ")"
 	}
 	for _, p := range key {
-		if servers := lint.Servers(p, found); len(servers) > 1 {
+		if servers := scan.Servers(p, found); len(servers) > 1 {
 			several = append(several, fmt.Sprintf("; %s is a tool of several servers: %s", p, strings.Join(servers, ", ")))
 		}
 	}
@@ -201,7 +201,7 @@ func sayAccepted(h *host.Host, found []lint.Finding, key lint.Allowed) {
 }
 
 // TellFindings is for a verb that calls tools and puts none of their texts before a model: it refuses nothing, and names what others will.
-func TellFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) error {
+func TellFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) error {
 	found, err := findingsFor(h, c, tools, flag)
 	if err == nil {
 		sayRefused(h, found, accepted(c, flag))
@@ -213,9 +213,9 @@ const howToAccept = "--allow-findings SERVER/TOOL accepts those of one tool, SER
 
 // findingsFor shows the findings on tools that are not accepted. A name of the flag that is no tool's is a slip; the configuration may name tools of servers
 // that are not open now.
-func findingsFor(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) ([]lint.Finding, error) {
-	found := append(lint.Check(tools), lint.Chains(tools)...)
-	lint.Sort(found)
+func findingsFor(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) ([]scan.Finding, error) {
+	found := append(scan.Check(tools), scan.Chains(tools)...)
+	scan.Sort(found)
 	sayNew(h, found, accepted(c, flag))
 	if p := flag.Strange(tools); p != "" {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p), Where: "--allow-findings", Next: howToAccept}

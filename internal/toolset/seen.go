@@ -9,8 +9,8 @@ import (
 	"hone/internal/digest"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/lint"
 	"hone/internal/mcp/reliability"
+	"hone/internal/mcp/scan"
 	"hone/internal/mcp/selection"
 )
 
@@ -73,7 +73,7 @@ func KeepListed(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
 	now, stop := map[string]int{}, map[string]int{}
 	for _, s := range found {
 		key := SeenKey(servers.Servers[s.Name], "")
-		now[key], stop[key] = len(s.Tools), len(lint.Blocking((&mcp.Catalog{Servers: []mcp.ServerTools{s}}).Suspicious()))
+		now[key], stop[key] = len(s.Tools), len(scan.Blocking((&mcp.Catalog{Servers: []mcp.ServerTools{s}}).Suspicious()))
 	}
 	f, err := reliability.Load(path)
 	if err == nil && holds(f.Listed, now) && holds(f.Suspicious, stop) {

@@ -1,4 +1,4 @@
-// Package lint looks for texts in tools that could steer a model by the back door: tool poisoning (instructions in a
+// Package scan looks for texts in tools that could steer a model by the back door: tool poisoning (instructions in a
 // description), shadowing (a tool that speaks about another server's), and text that a person does not see. A model
 // trained on such a tool would learn to obey it.
 //
@@ -6,7 +6,7 @@
 // disguised parts of them say. Orders are found by a linear classifier (learnt.go) over words, letters, and concepts of a
 // lexicon of fifty languages; it learnt from testdata/labelled/development.jsonl (go test -run TestFit -args -fit), and
 // TestLabelledSet says how well.
-package lint
+package scan
 
 import (
 	"bytes"
