@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/mcp/install"
+	"hone/internal/mcp/packages"
 	"hone/internal/servers"
 )
 
@@ -66,7 +66,7 @@ func withoutEngines(t *testing.T, bin string) {
 		t.Fatal(err)
 	}
 	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
-		return slices.ContainsFunc(install.Engines(), func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil })
+		return slices.ContainsFunc(packages.Engines(), func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil })
 	})
 	t.Setenv("PATH", strings.Join(append([]string{bin}, dirs...), string(filepath.ListSeparator)))
 }

@@ -15,7 +15,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/install"
+	"hone/internal/mcp/packages"
 	"hone/internal/mcp/registry"
 	"hone/internal/toolset"
 )
@@ -112,7 +112,7 @@ func tools(ctx context.Context, h *host.Host, c config.Config, file, name string
 // Add installs a server and writes its entry into a configuration. Of an entry of a registry it asks for the values that
 // are missing: first the environment's variable of that name, where Env or a person allows it, then a person who types.
 func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, error) {
-	if _, locked, err := install.LockOf(x.Package); err != nil {
+	if _, locked, err := packages.LockOf(x.Package); err != nil {
 		return nil, err
 	} else if locked || !ofRegistry(x.Package) {
 		if len(x.Set)+len(x.Env) > 0 || x.Registry != "" {

@@ -19,7 +19,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/install"
+	"hone/internal/mcp/packages"
 	"hone/internal/mcp/registry"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
@@ -323,7 +323,7 @@ func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Tr
 	in := a
 	settle(&in, e, choice, launch)
 	in.Name = a.Name
-	var installed *install.Installed
+	var installed *packages.Installed
 	if choice.Package != "" {
 		t.Outcome = NotInstalled
 		if installed, err = t.install(ctx, h, c, in, cache); err != nil {
@@ -351,7 +351,7 @@ func ownPath(n registry.Need) string {
 }
 
 // install installs a package into the cache, where it is not there yet.
-func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a toolset.Addition, cache string) (*install.Installed, error) {
+func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a toolset.Addition, cache string) (*packages.Installed, error) {
 	a.Dir = filepath.Join(cache, "installed", digest.Parts(append([]string{a.Package}, a.Constraints...)...).String()[:24])
 	if err := os.MkdirAll(filepath.Dir(a.Dir), 0o755); err != nil {
 		return nil, err
@@ -363,7 +363,7 @@ func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a to
 	defer unlock()
 	note := filepath.Join(a.Dir, "hone.json") // written last: without it the folder is not whole
 	if text, err := os.ReadFile(note); err == nil && fresh(a.Package, note, time.Now()) {
-		var in install.Installed
+		var in packages.Installed
 		if err := json.Unmarshal(text, &in); err == nil {
 			return &in, nil
 		}

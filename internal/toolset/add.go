@@ -17,7 +17,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/egress"
-	"hone/internal/mcp/install"
+	"hone/internal/mcp/packages"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
 )
@@ -32,9 +32,9 @@ type Addition struct {
 	Volumes         []string // of an image: HOST:CONTAINER, or HOST:CONTAINER:ro
 	Constraints     []string
 	Build           bool
-	Force           bool          // in the place of the server that has the name
-	Lock            *install.Lock // in the place of Package: see lock
-	kept            bool          // the entry that is there already starts what is installed
+	Force           bool           // in the place of the server that has the name
+	Lock            *packages.Lock // in the place of Package: see lock
+	kept            bool           // the entry that is there already starts what is installed
 
 	Env, Headers, Secrets map[string]string // of the entry; secrets are kept in a file of their own, which only the user can read
 	AllowFindings         scan.Allowed      // the server, as NAME/*, whose package may have nearly the name of another
@@ -45,7 +45,7 @@ type Addition struct {
 type Added struct {
 	Name  string     `json:"name"`
 	Entry mcp.Server `json:"entry"`
-	*install.Installed
+	*packages.Installed
 }
 
 // Rows are an addition as a table; file is what it was written into.
@@ -137,7 +137,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 }
 
 // Write writes the entry of a server into x.File, and its secrets beside it. in is what was installed for it, nil for a URL.
-func (x Addition) Write(in *install.Installed) (e mcp.Server, err error) {
+func (x Addition) Write(in *packages.Installed) (e mcp.Server, err error) {
 	e = mcp.Server{URL: x.Package, Headers: x.Headers}
 	if x.SSE {
 		e.Type = "sse"
@@ -145,7 +145,7 @@ func (x Addition) Write(in *install.Installed) (e mcp.Server, err error) {
 	if in != nil {
 		e = mcp.Server{Command: fromFile(x.File, in.Command), Args: append(in.Args, x.Args...), Env: merged(in.Env, x.Env), Hosts: x.Hosts}
 		if in.Image != "" {
-			run := install.Container{Image: in.Image, Env: slices.Collect(maps.Keys(e.Env)), Volumes: x.Volumes, Network: len(x.Hosts) > 0}
+			run := packages.Container{Image: in.Image, Env: slices.Collect(maps.Keys(e.Env)), Volumes: x.Volumes, Network: len(x.Hosts) > 0}
 			e.Command, e.Args = in.Command, append(run.Args(), x.Args...)
 		}
 	}
@@ -277,7 +277,7 @@ func fromFile(file, program string) string {
 }
 
 // Install installs a package into x.Dir, in the sandbox of servers, with the network for as long as it takes.
-func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*install.Installed, error) {
+func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*packages.Installed, error) {
 	path, _ := h.LookupEnv("PATH")
 	home, _ := h.LookupEnv("HOME")
 	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: h.Helper, Path: path, Home: home})
@@ -286,7 +286,7 @@ func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*
 	}
 	defer s.Close()
 	h.Say("sandbox of the installation: %s", s)
-	in, err := install.Add(ctx, install.Request{Package: x.Package, Lock: x.Lock, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, EngineEnv: engineEnv(h), Constraints: x.Constraints},
+	in, err := packages.Add(ctx, packages.Request{Package: x.Package, Lock: x.Lock, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, EngineEnv: engineEnv(h), Constraints: x.Constraints},
 		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error) {
 			m := managerOf(h, filepath.Base(cmd.Path))
 			g := sandbox.Grants{Network: network, Write: append([]string{dir}, m.folders...), Read: read}

@@ -11,12 +11,12 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/install"
+	"hone/internal/mcp/packages"
 )
 
 // engineEnv are the user's variables by which an engine of images finds what it needs.
 func engineEnv(h *host.Host) (env []string) {
-	for _, name := range install.EngineVariables() {
+	for _, name := range packages.EngineVariables() {
 		if value, set := h.LookupEnv(name); set {
 			env = append(env, name+"="+value)
 		}
@@ -28,8 +28,8 @@ func engineEnv(h *host.Host) (env []string) {
 // hone servers add writes it, with no folder and no network that the configuration does not grant. Its client speaks to the
 // engine's socket, which the sandbox would keep from it.
 func contained(c config.Sandbox, name string, server mcp.Server, folder string, args []string) bool {
-	run, _, ok := install.ReadContainer(args)
-	if !ok || !slices.Contains(install.Engines(), server.Command) || server.Cwd != "" || run.Network && len(server.Hosts) == 0 && !c.NetworkFor(name) {
+	run, _, ok := packages.ReadContainer(args)
+	if !ok || !slices.Contains(packages.Engines(), server.Command) || server.Cwd != "" || run.Network && len(server.Hosts) == 0 && !c.NetworkFor(name) {
 		return false
 	}
 	for variable := range server.Env { // the client itself has them too
@@ -52,7 +52,7 @@ func contained(c config.Sandbox, name string, server mcp.Server, folder string, 
 
 // steers reports whether a variable changes which program runs, or which engine is spoken to.
 func steers(variable string) bool {
-	if slices.Contains(install.EngineVariables(), variable) || slices.Contains([]string{"PATH", "TMPDIR"}, variable) {
+	if slices.Contains(packages.EngineVariables(), variable) || slices.Contains([]string{"PATH", "TMPDIR"}, variable) {
 		return true
 	}
 	return slices.ContainsFunc([]string{"LD_", "DYLD_", "DOCKER_", "CONTAINER", "PODMAN_", "XDG_", "GODEBUG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT"}, func(prefix string) bool { return strings.HasPrefix(strings.ToUpper(variable), prefix) })
@@ -70,7 +70,7 @@ func intoContainer(h *host.Host, c config.Sandbox, name string, cmd *exec.Cmd) {
 	for _, variable := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, variable+"="+env[variable])
 	}
-	if run, rest, ok := install.ReadContainer(cmd.Args[1:]); ok && c.NetworkFor(name) {
+	if run, rest, ok := packages.ReadContainer(cmd.Args[1:]); ok && c.NetworkFor(name) {
 		run.Network = true
 		cmd.Args = slices.Concat(cmd.Args[:1], run.Args(), rest)
 	}
@@ -78,7 +78,7 @@ func intoContainer(h *host.Host, c config.Sandbox, name string, cmd *exec.Cmd) {
 
 // sayContained tells of a server that is an image, which what is said of the sandbox does not hold for.
 func sayContained(h *host.Host, c config.Sandbox, name string, server mcp.Server) {
-	run, _, _ := install.ReadContainer(server.Args)
+	run, _, _ := packages.ReadContainer(server.Args)
 	reach := "without the network"
 	switch {
 	case c.NetworkFor(name):
@@ -95,7 +95,7 @@ func (x *Addition) checkVolumes() error {
 		if !strings.HasPrefix(x.Package, "oci:") {
 			return &fault.Error{Code: fault.CodeUsage, What: "only an image has volumes", Where: "--volume " + v, Next: "grant the server a folder with mcp.sandbox.write in hone.yaml"}
 		}
-		if !install.GoodVolume(v) {
+		if !packages.GoodVolume(v) {
 			return &fault.Error{Code: fault.CodeUsage, What: "that is no volume", Where: "--volume " + v, Next: "write --volume '${HONE_EPISODE_DIR}:/data', or /folder:/data:ro, which mcp.sandbox.read must grant"}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/install"
+	"hone/internal/mcp/packages"
 )
 
 // Locked is how a server's package stands to the lock that hone servers add made.
@@ -28,7 +28,7 @@ func LockOf(s mcp.Server) (Locked, error) {
 	if dir == "" {
 		return Locked{}, nil
 	}
-	file, differs, err := install.Drift(dir)
+	file, differs, err := packages.Drift(dir)
 	if err != nil {
 		return Locked{}, err
 	}
@@ -36,7 +36,7 @@ func LockOf(s mcp.Server) (Locked, error) {
 	if len(differs) == 0 {
 		return l, nil
 	}
-	lock, ok, err := install.LockOf(dir)
+	lock, ok, err := packages.LockOf(dir)
 	if err != nil || !ok { // one that hone would not install from
 		return l, nil
 	}
@@ -96,7 +96,7 @@ func sayLocks(h *host.Host, servers mcp.Config) {
 // lock has x install from the lock of the folder that it names, in the place of a package; ok is false where it names none. What is
 // installed goes into that folder again, unless x names another, and the entry that starts it stays.
 func (x *Addition) lock(c config.Config) (ok bool, err error) {
-	l, ok, err := install.LockOf(x.Package)
+	l, ok, err := packages.LockOf(x.Package)
 	if !ok || err != nil || x.Lock != nil {
 		return ok, err
 	}

@@ -14,7 +14,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/egress"
-	"hone/internal/mcp/install"
+	"hone/internal/mcp/packages"
 	"hone/internal/mcp/sandbox"
 )
 
@@ -40,7 +40,7 @@ func Sandboxed(ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.
 			}
 		}
 		for _, name := range sortedNames(servers) {
-			if _, _, ok := install.ReadContainer(servers.Servers[name].Args); ok && slices.Contains(install.Engines(), servers.Servers[name].Command) {
+			if _, _, ok := packages.ReadContainer(servers.Servers[name].Args); ok && slices.Contains(packages.Engines(), servers.Servers[name].Command) {
 				sayContained(h, c, name, servers.Servers[name])
 			}
 		}
@@ -71,7 +71,7 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 		if len(hosts) == 0 || slices.Contains(c.Exempt, name) || c.NetworkFor(name) {
 			continue
 		}
-		if slices.Contains(install.Engines(), servers.Servers[name].Command) { // contained or not, its engine makes the connections
+		if slices.Contains(packages.Engines(), servers.Servers[name].Command) { // contained or not, its engine makes the connections
 			continue
 		}
 		rules, err := egress.Parse(hosts)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/mcp/install"
+	"hone/internal/mcp/packages"
 )
 
 // image is the whole name of a package's image. Older entries have its tag, or its digest, as their version, and its host as
@@ -24,7 +24,7 @@ func (p Package) image() string {
 	default:
 		name += ":" + p.Version
 	}
-	whole, _ := install.ImageName(name)
+	whole, _ := packages.ImageName(name)
 	return whole
 }
 
@@ -33,7 +33,7 @@ func (p Package) wrongImage() string {
 	if len(p.RuntimeArguments) > mostInputs {
 		return "it has too many arguments"
 	}
-	if _, ok := install.ImageName(p.image()); !ok || len(p.image()) > mostText {
+	if _, ok := packages.ImageName(p.image()); !ok || len(p.image()) > mostText {
 		return "its name is none of an image: " + p.Identifier
 	}
 	for _, a := range p.RuntimeArguments {

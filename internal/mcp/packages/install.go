@@ -1,6 +1,6 @@
-// Package install puts the package of an MCP server into a folder of its own, once and with the network, so that the server then runs
+// Package packages puts the package of an MCP server into a folder of its own, once and with the network, so that the server then runs
 // without one. The folder says what is in it: npm's package-lock.json or pip's requirements.lock, with versions and hashes.
-package install
+package packages
 
 import (
 	"context"
