@@ -16,7 +16,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/packages"
-	"hone/internal/mcp/registry"
 	"hone/internal/toolset"
 )
 
@@ -121,7 +120,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 		return add(ctx, h, c, x, x)
 	}
 	asked := x
-	source, err := registry.ParseSource(x.Registry)
+	source, err := packages.ParseSource(x.Registry)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +165,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 }
 
 // settle makes an addition of how an entry's server is started.
-func settle(a *toolset.Addition, e registry.Entry, choice registry.Choice, l registry.Launch) {
+func settle(a *toolset.Addition, e packages.Entry, choice packages.Choice, l packages.Launch) {
 	if a.Name == "" {
 		a.Name = e.Name[strings.LastIndex(e.Name, "/")+1:]
 	}
@@ -200,7 +199,7 @@ func ofRegistry(name string) bool {
 
 // given reads NAME=VALUE, and refuses a name that the entry does not ask for. A secret on the command line would stay in the
 // shell's history.
-func given(set []string, needs []registry.Need) (map[string]string, error) {
+func given(set []string, needs []packages.Need) (map[string]string, error) {
 	values := map[string]string{}
 	for _, text := range set {
 		name, value, found := strings.Cut(text, "=")
@@ -218,7 +217,7 @@ func given(set []string, needs []registry.Need) (map[string]string, error) {
 		case !found:
 			return nil, bad("--set takes NAME=VALUE", "write --set NAME=VALUE")
 		case secret:
-			return nil, bad(name+" is a secret, which the shell's history would keep", "set the environment variable "+registry.Variable(name)+" and give --env "+registry.Variable(name)+", or be asked for it on a terminal")
+			return nil, bad(name+" is a secret, which the shell's history would keep", "set the environment variable "+packages.Variable(name)+" and give --env "+packages.Variable(name)+", or be asked for it on a terminal")
 		case !slices.Contains(known, name):
 			return nil, bad(fmt.Sprintf("the server asks for no value %q", name), "it asks for: "+strings.Join(known, ", "))
 		}
@@ -229,7 +228,7 @@ func given(set []string, needs []registry.Need) (map[string]string, error) {
 
 // ask adds the values that are missing: the environment's, then a person's where one types. Of what need not be given only
 // the environment is asked. The entry chose the names of the variables: env, or a person, says which of them it may have.
-func ask(ctx context.Context, h *host.Host, choice registry.Choice, values map[string]string, env []string) error {
+func ask(ctx context.Context, h *host.Host, choice packages.Choice, values map[string]string, env []string) error {
 	stopped := func(err error) error {
 		return errors.Join(&fault.Error{Code: fault.CodeStopped, What: "nothing was added", Next: "the same command asks again"}, err)
 	}
@@ -238,7 +237,7 @@ func ask(ctx context.Context, h *host.Host, choice registry.Choice, values map[s
 		if _, set := values[n.Name]; set {
 			continue
 		}
-		variable := registry.Variable(n.Name)
+		variable := packages.Variable(n.Name)
 		if value, set := h.LookupEnv(variable); set && value != "" && (n.Secret || n.Required) {
 			allowed, err := mayHave(ctx, h, variable, receiver(choice), env)
 			if err != nil {
@@ -278,14 +277,14 @@ func mayHave(ctx context.Context, h *host.Host, variable, to string, env []strin
 }
 
 // receiver is the program or the URL that an entry's values go to.
-func receiver(choice registry.Choice) string {
+func receiver(choice packages.Choice) string {
 	if choice.Package != "" {
 		return "the program of " + host.OneLine(choice.Package)
 	}
 	return host.OneLine(choice.Remote.URL)
 }
 
-func question(n registry.Need) string {
+func question(n packages.Need) string {
 	text := n.Name
 	if n.Description != "" {
 		text += " (" + host.OneLine(n.Description) + ")"

@@ -12,7 +12,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/mcp/registry"
+	"hone/internal/mcp/packages"
 )
 
 // Lookup says which entries of a registry are wanted.
@@ -26,14 +26,14 @@ type Lookup struct {
 
 // Listed is what a search found.
 type Listed struct {
-	Servers []registry.Entry `json:"servers"`
+	Servers []packages.Entry `json:"servers"`
 	Skipped []string         `json:"skipped,omitempty"` // entries that cannot be used, each with the reason
 	More    bool             `json:"more,omitempty"`    // there are more than the limit
 }
 
 // client asks registries, with the user's keys for them.
-func client(h *host.Host) registry.Client {
-	return registry.Client{Told: h.Say, Key: func(s registry.Source) string {
+func client(h *host.Host) packages.Client {
+	return packages.Client{Told: h.Say, Key: func(s packages.Source) string {
 		if s.Key() == "" {
 			return ""
 		}
@@ -45,11 +45,11 @@ func client(h *host.Host) registry.Client {
 // Search lists entries of a registry. Nothing of what it finds is run.
 func Search(ctx context.Context, h *host.Host, x Lookup) (Listed, error) {
 	var l Listed
-	source, err := registry.ParseSource(x.Registry)
+	source, err := packages.ParseSource(x.Registry)
 	if err != nil {
 		return l, err
 	}
-	q := registry.Query{Text: x.Text, Limit: x.Limit}
+	q := packages.Query{Text: x.Text, Limit: x.Limit}
 	if x.Since != "" {
 		if q.Since, err = time.Parse(time.RFC3339, x.Since); err != nil {
 			q.Since, err = time.Parse(time.DateOnly, x.Since)
@@ -70,7 +70,7 @@ func Search(ctx context.Context, h *host.Host, x Lookup) (Listed, error) {
 	if x.Save == "" || h.DryRun {
 		return l, nil
 	}
-	text, err := json.MarshalIndent(map[string]any{"servers": append([]registry.Entry{}, l.Servers...)}, "", "  ")
+	text, err := json.MarshalIndent(map[string]any{"servers": append([]packages.Entry{}, l.Servers...)}, "", "  ")
 	if err == nil {
 		err = os.WriteFile(x.Save, append(text, '\n'), 0o644)
 	}

@@ -20,7 +20,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/packages"
-	"hone/internal/mcp/registry"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
@@ -129,12 +128,12 @@ func Try(ctx context.Context, h *host.Host, c config.Config, x Trial) (Report, e
 	return r, nil
 }
 
-func entries(ctx context.Context, h *host.Host, x Trial) ([]registry.Entry, []string, error) {
-	source, err := registry.ParseSource(x.Registry)
+func entries(ctx context.Context, h *host.Host, x Trial) ([]packages.Entry, []string, error) {
+	source, err := packages.ParseSource(x.Registry)
 	if err != nil {
 		return nil, nil, err
 	}
-	var list []registry.Entry
+	var list []packages.Entry
 	if len(x.Names) == 0 {
 		found, err := Search(ctx, h, x.Lookup)
 		for _, e := range found.Servers {
@@ -148,7 +147,7 @@ func entries(ctx context.Context, h *host.Host, x Trial) ([]registry.Entry, []st
 		return list, found.Skipped, err
 	}
 	for _, name := range x.Names {
-		e, err := registry.OfPackage(name)
+		e, err := packages.OfPackage(name)
 		if ofRegistry(name) {
 			e, err = client(h).Get(ctx, source, name)
 			err = orPackage(err, name)
@@ -162,7 +161,7 @@ func entries(ctx context.Context, h *host.Host, x Trial) ([]registry.Entry, []st
 }
 
 // one tries one entry, and keeps what came of it.
-func one(ctx context.Context, h *host.Host, c config.Config, x Trial, e registry.Entry, cache string) Tried {
+func one(ctx context.Context, h *host.Host, c config.Config, x Trial, e packages.Entry, cache string) Tried {
 	t := Tried{Name: e.Name, From: e.From, Kind: strings.Join(e.Kinds(), ","), At: time.Now().UTC().Truncate(time.Second)}
 	quiet := *h
 	quiet.Quiet = true // a line for each server is enough
@@ -210,7 +209,7 @@ func writeWhole(path string, text []byte) error {
 }
 
 // try takes an entry as far as it comes; t.Outcome says where that is.
-func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial, e registry.Entry, cache string) error {
+func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial, e packages.Entry, cache string) error {
 	dir, err := os.MkdirTemp("", "hone-try-")
 	if err != nil {
 		return err
@@ -287,7 +286,7 @@ func linter() string {
 }
 
 // prepare installs an entry's package, where it has one, and writes how it is started.
-func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Trial, e registry.Entry, cache string, a toolset.Addition) error {
+func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Trial, e packages.Entry, cache string, a toolset.Addition) error {
 	t.Outcome = Unsupported
 	choice, err := e.Choose()
 	if err != nil {
@@ -306,11 +305,11 @@ func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Tr
 	for _, n := range choice.Needs {
 		if _, given := values[n.Name]; !given && n.Required && !n.Secret && n.File {
 			values[n.Name] = ownPath(n)
-			if t.Kind == registry.OCI { // of the container
+			if t.Kind == packages.OCI { // of the container
 				values[n.Name] = strings.Replace(ownPath(n), mcp.EpisodeDir, "/tmp", 1)
 			}
 		} else if !given && n.Required {
-			lacks = append(lacks, registry.Variable(n.Name))
+			lacks = append(lacks, packages.Variable(n.Name))
 		}
 	}
 	if len(lacks) > 0 {
@@ -342,7 +341,7 @@ func unattended(h *host.Host) *host.Host {
 }
 
 // ownPath is a path in the episode's own folder for what must be given a path: the folder itself, or a file in it.
-func ownPath(n registry.Need) string {
+func ownPath(n packages.Need) string {
 	text := strings.ToLower(n.Name + " " + n.Description)
 	if strings.Contains(text, "file") || strings.Contains(text, "database") || strings.Contains(text, "db") {
 		return mcp.EpisodeDir + "/data.db"

@@ -1,9 +1,4 @@
-// Package registry reads lists of MCP servers: the official registry's API and its server.json (schema 2025-12-11), the
-// lists of Smithery and Glama, mcp.json files, and folders of such files. Reading a list runs nothing of what is in it.
-//
-// Lists are written by strangers. An entry that could be taken for something else is left out, with the reason: a package
-// name that npm or pip would read as a path or a flag, a text that asks for the user's variables.
-package registry
+package packages
 
 import (
 	"encoding/json"

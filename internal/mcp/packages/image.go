@@ -1,11 +1,9 @@
-package registry
+package packages
 
 import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"hone/internal/mcp/packages"
 )
 
 // image is the whole name of a package's image. Older entries have its tag, or its digest, as their version, and its host as
@@ -24,7 +22,7 @@ func (p Package) image() string {
 	default:
 		name += ":" + p.Version
 	}
-	whole, _ := packages.ImageName(name)
+	whole, _ := ImageName(name)
 	return whole
 }
 
@@ -33,7 +31,7 @@ func (p Package) wrongImage() string {
 	if len(p.RuntimeArguments) > mostInputs {
 		return "it has too many arguments"
 	}
-	if _, ok := packages.ImageName(p.image()); !ok || len(p.image()) > mostText {
+	if _, ok := ImageName(p.image()); !ok || len(p.image()) > mostText {
 		return "its name is none of an image: " + p.Identifier
 	}
 	for _, a := range p.RuntimeArguments {
