@@ -11,9 +11,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
-	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/toolset"
+	"hone/internal/toolset/approval"
 )
 
 // checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an error. A

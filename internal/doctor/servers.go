@@ -16,10 +16,10 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
+	"hone/internal/toolset/approval"
 )
 
 // inspection is servers that doctor looks at.

@@ -19,10 +19,10 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/llm"
-	"hone/internal/mcp/approval"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
+	"hone/internal/toolset/approval"
 )
 
 // Tally counts how episodes ended.

@@ -15,10 +15,10 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/approval"
 	"hone/internal/recipe"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
+	"hone/internal/toolset/approval"
 )
 
 // writing renders calls in a form of a name.

@@ -12,8 +12,8 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/toolset/approval"
 )
 
 // Attended says whether a person sits beside a verb: hone collect asks one, and what runs by itself asks nobody.

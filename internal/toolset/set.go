@@ -9,8 +9,8 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/approval"
 	"hone/internal/mcp/reliability"
+	"hone/internal/toolset/approval"
 )
 
 // Set is a tool set: servers that are open, the rules before their tools, and which of the tools an episode is shown.

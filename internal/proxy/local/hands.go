@@ -7,9 +7,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/mcp/approval"
 	"hone/internal/proxy/initial"
 	"hone/internal/toolset"
+	"hone/internal/toolset/approval"
 )
 
 // openHands connects to the servers that calls are made on in clients' place; nil where none is named. The rules are those of mcp.approval,

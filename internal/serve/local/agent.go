@@ -8,9 +8,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/mcp/approval"
 	"hone/internal/serve"
 	"hone/internal/toolset"
+	"hone/internal/toolset/approval"
 )
 
 // Agency is what makes a server an agent: servers of tools, and limits. The rules before the calls are those of mcp.approval, as for
