@@ -20,8 +20,8 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/reliability"
 	"hone/internal/mcp/scan"
-	"hone/internal/mcp/selection"
 	"hone/internal/toolset"
+	"hone/internal/toolset/selection"
 )
 
 // Known is what hone knows of servers without asking any: those of the configuration with how they answered, those that were

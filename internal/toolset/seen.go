@@ -11,7 +11,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/reliability"
 	"hone/internal/mcp/scan"
-	"hone/internal/mcp/selection"
+	"hone/internal/toolset/selection"
 )
 
 // SeenFile is where hone keeps how servers answered, over all projects of the user.

@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
-	"hone/internal/mcp/selection"
+	"hone/internal/toolset/selection"
 )
 
 // Selection says which tools an episode is shown: all of them; of a large catalog those chosen for its task; or, where even
