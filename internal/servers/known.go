@@ -18,7 +18,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/reliability"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 	"hone/internal/toolset/selection"
@@ -115,7 +114,7 @@ func (k *Known) configured(h *host.Host, file string) error {
 	if err != nil {
 		return err
 	}
-	seen, err := reliability.Load(path)
+	seen, err := toolset.Load(path)
 	if err != nil {
 		return err
 	}

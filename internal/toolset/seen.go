@@ -9,7 +9,6 @@ import (
 	"hone/internal/digest"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/reliability"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset/selection"
 )
@@ -26,7 +25,7 @@ const SeenOfRun = "servers.json"
 // SeenKey is what a server's tool is kept under: a hash of which server it is (mcp.Server.Identity), which holds no secret, and the
 // tool's name.
 func SeenKey(s mcp.Server, tool string) string {
-	return reliability.Key(digest.Parts(s.Identity()).String()[:16], tool)
+	return Key(digest.Parts(s.Identity()).String()[:16], tool)
 }
 
 // keepSeen adds what the servers did in this session to what was seen of them.
@@ -46,18 +45,18 @@ func (s *Set) keepSeen() {
 	}
 	path, err := SeenFile(h)
 	if err == nil {
-		err = reliability.Update(path, func(f *reliability.File) { s.addSeen(f, called) })
+		err = Update(path, func(f *File) { s.addSeen(f, called) })
 	}
 	if err != nil {
 		h.Say("note: how the servers answered is not kept: %v", err)
 	}
 }
 
-func (s *Set) addSeen(f *reliability.File, called map[string]mcp.Stats) {
+func (s *Set) addSeen(f *File, called map[string]mcp.Stats) {
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
 			if n, ok := called[server.Name].Tools[t.Name]; ok {
-				f.Add(SeenKey(s.Housing.Servers.Servers[server.Name], t.Name), reliability.Seen{Server: server.Name, Tool: t.Name, SHA256: t.SHA256,
+				f.Add(SeenKey(s.Housing.Servers.Servers[server.Name], t.Name), Seen{Server: server.Name, Tool: t.Name, SHA256: t.SHA256,
 					Calls: float64(n.Calls), Failed: float64(n.Failed), Millis: float64(n.Took.Microseconds()) / 1000})
 			}
 		}
@@ -75,11 +74,11 @@ func KeepListed(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
 		key := SeenKey(servers.Servers[s.Name], "")
 		now[key], stop[key] = len(s.Tools), len(scan.Blocking((&mcp.Catalog{Servers: []mcp.ServerTools{s}}).Suspicious()))
 	}
-	f, err := reliability.Load(path)
+	f, err := Load(path)
 	if err == nil && holds(f.Listed, now) && holds(f.Suspicious, stop) {
 		return
 	}
-	_ = reliability.Update(path, func(f *reliability.File) { f.Listed, f.Suspicious = with(f.Listed, now), with(f.Suspicious, stop) })
+	_ = Update(path, func(f *File) { f.Listed, f.Suspicious = with(f.Listed, now), with(f.Suspicious, stop) })
 }
 
 // holds reports whether counts are those of some keys already.
@@ -105,7 +104,7 @@ func with(counts, some map[string]int) map[string]int {
 func (s *Set) twins() map[string]string {
 	var served []selection.Served
 	var names []string
-	var seen []reliability.Seen
+	var seen []Seen
 	f := s.seen()
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
@@ -113,7 +112,7 @@ func (s *Set) twins() map[string]string {
 			names = append(names, t.ModelName)
 			one := f.Tools[SeenKey(s.Housing.Servers.Servers[server.Name], t.Name)]
 			if one.SHA256 != t.SHA256 { // of what it was before
-				one = reliability.Seen{Drifts: one.Drifts + min(1, int(one.Calls))}
+				one = Seen{Drifts: one.Drifts + min(1, int(one.Calls))}
 			}
 			seen = append(seen, one)
 		}
@@ -136,14 +135,14 @@ func (s *Set) twins() map[string]string {
 }
 
 // seen is what was seen of servers: in a run that goes on, what was when it began.
-func (s *Set) seen() reliability.File {
+func (s *Set) seen() File {
 	h := s.Housing.host
 	path, err := SeenFile(h)
 	if own := filepath.Join(s.runDir, SeenOfRun); s.runDir != "" && isFile(own) {
 		path, err = own, nil
 	}
 	if err == nil {
-		s.shownBy, err = reliability.Load(path)
+		s.shownBy, err = Load(path)
 	}
 	if err != nil {
 		h.Say("note: how the servers answered before is not known: %v", err)

@@ -15,7 +15,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/reliability"
 )
 
 // weather is a server that answers with an error as often as its first argument says, in an order that its seed draws; with
@@ -137,7 +136,7 @@ func twins(t *testing.T, trials int) {
 		t.Errorf("the reliable twin is shown in %.0f%% of %d selections", 100*share, all)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "state", "hone", "servers.json"))
-	var f reliability.File
+	var f File
 	if err != nil || json.Unmarshal(text, &f) != nil || len(f.Tools) != 2*trials {
 		t.Errorf("%v, %d tools were seen", err, len(f.Tools))
 	}
@@ -157,9 +156,9 @@ func TestTwinsOfAnotherHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := reliability.Update(path, func(f *reliability.File) {
-		f.Add(SeenKey(a, "get_forecast"), reliability.Seen{SHA256: "then", Calls: 100, Failed: 90})
-		f.Add(SeenKey(b, "get_forecast"), reliability.Seen{SHA256: "now", Calls: 100, Failed: 40, Drifts: 2})
+	if err := Update(path, func(f *File) {
+		f.Add(SeenKey(a, "get_forecast"), Seen{SHA256: "then", Calls: 100, Failed: 90})
+		f.Add(SeenKey(b, "get_forecast"), Seen{SHA256: "now", Calls: 100, Failed: 40, Drifts: 2})
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"hone/internal/mcp/reliability"
 	"hone/internal/toolset/approval"
 )
 
@@ -23,7 +22,7 @@ type Set struct {
 	Selection Selection
 
 	runDir  string
-	shownBy reliability.File // how the servers had answered, as far as that says which tools are shown
+	shownBy File // how the servers had answered, as far as that says which tools are shown
 }
 
 // Open connects to the servers for the run in the directory runDir ("" where there is none), freezes their tools, and puts the rules of

@@ -1,6 +1,4 @@
-// Package reliability keeps how tools of servers answered: how often they failed, how long they took, how often their
-// server changed them. Of two tools that do the same, it says which one to rather show.
-package reliability
+package toolset
 
 import (
 	"encoding/json"
