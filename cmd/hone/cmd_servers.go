@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/servers"
 	"hone/internal/toolset"
+	"hone/internal/toolset/servers"
 )
 
 func newServers(a *app) *cobra.Command {

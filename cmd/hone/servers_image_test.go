@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hone/internal/mcp/packages"
-	"hone/internal/servers"
+	"hone/internal/toolset/servers"
 )
 
 const imageSum = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

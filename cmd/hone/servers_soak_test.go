@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/servers"
+	"hone/internal/toolset/servers"
 )
 
 // What is installed is not installed twice unasked, is taken out whole, and comes back from its lock.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"hone/internal/mcp"
-	"hone/internal/servers"
+	"hone/internal/toolset/servers"
 )
 
 // Entries choose the names of the variables that they ask for. A server of a stranger gets none that the user did not name.
