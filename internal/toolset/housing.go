@@ -1,5 +1,6 @@
 // Package toolset makes MCP servers the tools of episodes: which servers, the sandbox they run in, the rules that calls must pass, and
-// which tools an episode is shown.
+// which tools an episode is shown. It keeps how tools answered, so that of two that do the same the better one is shown, and
+// has a model summarise results that are too long.
 package toolset
 
 import (

@@ -6,7 +6,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/episode/summary"
 	"hone/internal/host"
 	"hone/internal/llm"
 	"hone/internal/mcp"
@@ -29,15 +28,15 @@ func Shortener(h *host.Host, r config.Rollout) (func(ctx context.Context, call c
 
 // summaries asks the model of rollout.summary. Its answers are kept in hone's cache folder, so that a result has the same summary
 // in training, in evaluations and in use.
-func summaries(h *host.Host, r config.Rollout) (summary.Shortener, error) {
+func summaries(h *host.Host, r config.Rollout) (Summaries, error) {
 	store, err := h.Store()
 	if err != nil {
-		return summary.Shortener{}, err
+		return Summaries{}, err
 	}
 	key, err := h.KeyIn(r.Summary.KeyEnv, "the model that summarises", "rollout.summary", "set rollout.summary.key_env to another")
 	if err != nil {
-		return summary.Shortener{}, err
+		return Summaries{}, err
 	}
 	client, err := llm.New(llm.Options{BaseURL: r.Summary.URL, Key: llm.Secret(key), CacheDir: filepath.Join(store.Dir, "summaries")})
-	return summary.Shortener{Max: r.MaxResult, Summarise: llm.Summariser{Client: client, Model: r.Summary.Model, Cut: mcp.Truncate}.Summarise}, err
+	return Summaries{Max: r.MaxResult, Summarise: llm.Summariser{Client: client, Model: r.Summary.Model, Cut: mcp.Truncate}.Summarise}, err
 }

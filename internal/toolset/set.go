@@ -5,7 +5,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/environment"
-	"hone/internal/episode/summary"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -66,7 +65,7 @@ func Connect(ctx context.Context, h *host.Host, c config.Config, servers mcp.Con
 			s.Close()
 			return nil, err
 		}
-		s.Tools = summary.Tools{Tools: s.Pool, Shortener: shortener}
+		s.Tools = SummaryTools{Tools: s.Pool, Summaries: shortener}
 	}
 	return s, nil
 }

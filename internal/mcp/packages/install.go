@@ -1,5 +1,10 @@
 // Package packages puts the package of an MCP server into a folder of its own, once and with the network, so that the server then runs
 // without one. The folder says what is in it: npm's package-lock.json or pip's requirements.lock, with versions and hashes.
+//
+// It also reads lists of servers: the official registry's API and its server.json (schema 2025-12-11), the lists of Smithery
+// and Glama, mcp.json files, and folders of such files. Reading a list runs nothing of what is in it. Lists are written by
+// strangers. An entry that could be taken for something else is left out, with the reason: a package name that npm or pip
+// would read as a path or a flag, a text that asks for the user's variables.
 package packages
 
 import (

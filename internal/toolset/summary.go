@@ -1,6 +1,4 @@
-// Package summary stands between episodes and their tools where results that are too long to be shown are summarised by a model
-// and not cut.
-package summary
+package toolset
 
 import (
 	"context"
@@ -13,15 +11,15 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Shortener says what a model is shown of a result.
-type Shortener struct {
+// Summaries says what a model is shown of a result.
+type Summaries struct {
 	Max int // bytes that are shown
 	// Summarise says in at most max bytes what a call returned.
 	Summarise func(ctx context.Context, call chat.ToolCall, text string, max int) (string, error)
 }
 
 // Shorten returns a result's text where it is not too long, else a summary, marked as one.
-func (s Shortener) Shorten(ctx context.Context, call chat.ToolCall, text string) (string, error) {
+func (s Summaries) Shorten(ctx context.Context, call chat.ToolCall, text string) (string, error) {
 	if len(text) <= s.Max {
 		return text, nil
 	}
@@ -33,14 +31,14 @@ func (s Shortener) Shorten(ctx context.Context, call chat.ToolCall, text string)
 	return mark + summary, nil
 }
 
-// Tools summarises what is longer than a model is to be shown. The inner tools must return results whole.
-type Tools struct {
+// SummaryTools summarises what is longer than a model is to be shown. The inner tools must return results whole.
+type SummaryTools struct {
 	environment.Tools
-	Shortener
+	Summaries
 }
 
 // Open implements environment.Tools.
-func (t Tools) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+func (t SummaryTools) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
 	s, err := t.Tools.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err
@@ -50,7 +48,7 @@ func (t Tools) Open(ctx context.Context, episode string, templates ...environmen
 
 type session struct {
 	environment.Session
-	tools Tools
+	tools SummaryTools
 }
 
 // Call implements environment.Session: long results of one turn are summarised at the same time.
@@ -68,7 +66,7 @@ func (s session) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.T
 
 // shorten puts a summary in the place of a result's text, which the record keeps. Where none is to be had, the call counts as
 // lost, by our doing: an episode that was shown something else than its siblings is not to be compared with them.
-func (t Tools) shorten(ctx context.Context, r trajectory.ToolResult) trajectory.ToolResult {
+func (t SummaryTools) shorten(ctx context.Context, r trajectory.ToolResult) trajectory.ToolResult {
 	text, err := t.Shorten(ctx, r.Call, r.Text)
 	if err != nil {
 		return trajectory.ToolResult{Call: r.Call, Status: trajectory.CallTransportError, Outcome: trajectory.InfrastructureError,

@@ -1,4 +1,4 @@
-package summary
+package toolset
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func (e echo) Probe(ctx context.Context, c chat.ToolCall) trajectory.ToolResult 
 }
 
 func TestLongResultsAreSummarised(t *testing.T) {
-	tools := Tools{Tools: echo{}, Shortener: Shortener{Max: 100, Summarise: func(_ context.Context, c chat.ToolCall, text string, max int) (string, error) {
+	tools := SummaryTools{Tools: echo{}, Summaries: Summaries{Max: 100, Summarise: func(_ context.Context, c chat.ToolCall, text string, max int) (string, error) {
 		if c.Name == "bad" {
 			return "", errors.New("no model")
 		}
