@@ -3,13 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	reviser "hone/internal/proxy/revise"
 	"hone/internal/revise"
-	"hone/internal/sidecar"
 	"hone/internal/toolset"
 )
 
 func newSidecarTrain(a *app) *cobra.Command {
-	o := revise.TrainOptions{Weights: sidecar.DefaultWeights()}
+	o := revise.TrainOptions{Weights: reviser.DefaultWeights()}
 	resume := false
 	c := &cobra.Command{
 		Use:   "train",

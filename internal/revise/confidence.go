@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 // Confidence is what calibration chose, and what it went by: the file sidecar.RuleFile.
@@ -45,21 +45,21 @@ func (c Confidence) words() string {
 }
 
 func writeRule(folder string, c Confidence) error {
-	c.Prompt = sidecar.PromptForm()
+	c.Prompt = revise.PromptForm()
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	return job.WriteFile(filepath.Join(folder, sidecar.RuleFile), append(text, '\n'))
+	return job.WriteFile(filepath.Join(folder, revise.RuleFile), append(text, '\n'))
 }
 
 // calibrated are the rows that calibration goes by.
-func (t *training) calibrated() []sidecar.Row {
+func (t *training) calibrated() []revise.Row {
 	return spread(t.rows(scenario.Validation), 16*probeRows)
 }
 
 // calibrate chooses the confidences with the most mended drafts among those that damage few, on the validation split.
-func (t *training) calibrate(ctx context.Context, l *job.Episodes, v *sidecar.Environment) (Confidence, error) {
+func (t *training) calibrate(ctx context.Context, l *job.Episodes, v *revise.Environment) (Confidence, error) {
 	rows := t.calibrated()
 	list, err := v.Scenarios(rows)
 	if err != nil || len(rows) == 0 {
@@ -95,9 +95,9 @@ const (
 	plain               // no call: from NoCall on
 )
 
-func weigh(fixer *sidecar.Fixer, r *sidecar.Row, said *sidecar.Said, v *sidecar.Environment) weighed {
-	decide := func(said *sidecar.Said) (sidecar.Decision, bool) {
-		d := sidecar.Sidecar{Defaults: v.Defaults}.Weigh(fixer, r.Draft, said)
+func weigh(fixer *revise.Fixer, r *revise.Row, said *revise.Said, v *revise.Environment) weighed {
+	decide := func(said *revise.Said) (revise.Decision, bool) {
+		d := revise.Sidecar{Defaults: v.Defaults}.Weigh(fixer, r.Draft, said)
 		return d, r.IsGold(d.Message.ToolCalls, v.Defaults)
 	}
 	w := weighed{before: r.Right}
@@ -175,11 +175,11 @@ func at(of []weighed, confidence float64) (right, harmed, wrong, mended int) {
 }
 
 // saidOf is what an episode's model said, as the decision takes it; nil where it failed.
-func saidOf(t *trajectory.Trajectory) *sidecar.Said {
+func saidOf(t *trajectory.Trajectory) *revise.Said {
 	if t == nil || !t.Outcome.Trainable() || len(t.Turns) == 0 {
 		return nil
 	}
-	s := &sidecar.Said{Message: sidecar.Output(t), Whole: t.StopReason == trajectory.StopCompleted}
+	s := &revise.Said{Message: revise.Output(t), Whole: t.StopReason == trajectory.StopCompleted}
 	sum := 0.0
 	for _, p := range t.Turns[0].SamplerLogprobs {
 		sum += float64(p)

@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 // The confidence is the one that mends most among those that damage few, and what it is said to do is what it does.
@@ -73,11 +73,11 @@ func TestWeighed(t *testing.T) {
 	call := func(arguments string) chat.Message {
 		return chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
 	}
-	says := func(m chat.Message) *sidecar.Said { return &sidecar.Said{Message: m, Whole: true, Probability: 0.25} }
-	due, end := sidecar.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}, sidecar.Point{Gold: []scenario.Gold{}}
+	says := func(m chat.Message) *revise.Said { return &revise.Said{Message: m, Whole: true, Probability: 0.25} }
+	due, end := revise.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}, revise.Point{Gold: []scenario.Gold{}}
 	words := chat.Message{Role: chat.Assistant, Content: "It is 1."}
 	for name, c := range map[string]struct {
-		at    sidecar.Point
+		at    revise.Point
 		draft chat.Message
 		said  chat.Message
 		want  weighed
@@ -87,12 +87,12 @@ func TestWeighed(t *testing.T) {
 		"a wrong value":             {due, call(`{"x":2}`), call(`{"x":1}`), weighed{with: true, class: sound, probability: 0.25}},
 		"right, and damaged":        {due, call(`{"x":1}`), call(`{"x":3}`), weighed{before: true, without: true, class: sound, probability: 0.25}},
 		"no call, and one is due":   {due, words, call(`{"x":1}`), weighed{with: true, class: plain, probability: 0.25}},
-		"words, and words are due":  {end, words, chat.Message{Content: sidecar.Nothing}, weighed{before: true, without: true, with: true, class: plain, probability: 0.25}},
+		"words, and words are due":  {end, words, chat.Message{Content: revise.Nothing}, weighed{before: true, without: true, with: true, class: plain, probability: 0.25}},
 		"words, and a call instead": {end, words, call(`{"x":1}`), weighed{before: true, without: true, class: plain, probability: 0.25}},
 	} {
-		row := sidecar.Row{Point: c.at, Draft: c.draft}
-		row.Right = len(sidecar.Kinds(c.draft, &c.at, sidecar.NewFixer(tools), nil)) == 0
-		if got := weigh(sidecar.NewFixer(tools), &row, says(c.said), &sidecar.Environment{}); got != c.want {
+		row := revise.Row{Point: c.at, Draft: c.draft}
+		row.Right = len(revise.Kinds(c.draft, &c.at, revise.NewFixer(tools), nil)) == 0
+		if got := weigh(revise.NewFixer(tools), &row, says(c.said), &revise.Environment{}); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -101,8 +101,8 @@ func TestWeighed(t *testing.T) {
 // What passed in the training of a sidecar are the gold calls behind the fixer, and not what earned something.
 func TestWhichEpisodesPassed(t *testing.T) {
 	tools := []chat.Tool{{Name: "look", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)}}
-	rows := map[string]*sidecar.Row{"due": {Point: sidecar.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}}}
-	g := (&training{}).grpo(0.01, &sidecar.Environment{Rows: rows})
+	rows := map[string]*revise.Row{"due": {Point: revise.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}}}
+	g := (&training{}).grpo(0.01, &revise.Environment{Rows: rows})
 	for arguments, want := range map[string]bool{`{"x":1}`: true, `{"x":"1"}`: true, `{"x":2}`: false} {
 		said := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
 		e := &trajectory.Trajectory{ScenarioID: "due", Tools: tools, Reward: 0.1, Turns: []trajectory.Turn{{Calls: said.ToolCalls}}}
@@ -120,32 +120,32 @@ func TestWhichEpisodesPassed(t *testing.T) {
 // is not known is told of.
 func TestRuleFile(t *testing.T) {
 	dir := t.TempDir()
-	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 1 || r.NoCall != 1 || r.Unknown { // there is no sidecar to ask
+	if r, err := revise.ReadRule(dir); err != nil || r.Confidence != 1 || r.NoCall != 1 || r.Unknown { // there is no sidecar to ask
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := writeRule(dir, Confidence{Confidence: 0.75, NoCall: 0.5}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 0.5 || r.Unknown {
+	if r, err := revise.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 0.5 || r.Unknown {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte(`{"confidence": 0.75}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, revise.RuleFile), []byte(`{"confidence": 0.75}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 1 || !r.Unknown { // one of before: it never saw an answer in words
+	if r, err := revise.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 1 || !r.Unknown { // one of before: it never saw an answer in words
 		t.Errorf("%+v, %v", r, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte(`{"confidence": 0.75, "prompt": "0123456789abcdef0123456789abcdef"}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, revise.RuleFile), []byte(`{"confidence": 0.75, "prompt": "0123456789abcdef0123456789abcdef"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := sidecar.ReadRule(dir)
-	if f, is := errors.AsType[*fault.Error](err); !is || f.Code != fault.CodeUsage || !strings.Contains(f.Next, "hone sidecar train") || !strings.Contains(f.Why, sidecar.PromptForm()) {
+	_, err := revise.ReadRule(dir)
+	if f, is := errors.AsType[*fault.Error](err); !is || f.Code != fault.CodeUsage || !strings.Contains(f.Next, "hone sidecar train") || !strings.Contains(f.Why, revise.PromptForm()) {
 		t.Errorf("one that was trained with another prompt: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte("{"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, revise.RuleFile), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sidecar.ReadRule(dir); err == nil {
+	if _, err := revise.ReadRule(dir); err == nil {
 		t.Error("a broken file is read")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/evaluate"
 	"hone/internal/job"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 // Corrupted is the source of drafts that no model wrote.
@@ -41,15 +41,15 @@ func (m *maker) drafts(ctx context.Context, systems []job.System) error {
 }
 
 // rowsAt are rows without drafts.
-func rowsAt(points []sidecar.Point) (rows []sidecar.Row) {
+func rowsAt(points []revise.Point) (rows []revise.Row) {
 	for _, p := range points {
-		rows = append(rows, sidecar.Row{Point: p, ID: p.ID})
+		rows = append(rows, revise.Row{Point: p, ID: p.ID})
 	}
 	return rows
 }
 
 // undrafted is the environment of rows without drafts.
-func (m *maker) undrafted(rows []sidecar.Row) (*sidecar.Environment, []scenario.Scenario, error) {
+func (m *maker) undrafted(rows []revise.Row) (*revise.Environment, []scenario.Scenario, error) {
 	v := data{catalog: m.catalog}.environment(rows)
 	list, err := v.Scenarios(rows)
 	return v, list, err
@@ -79,7 +79,7 @@ func (m *maker) draft(ctx context.Context, upstreams *models, s job.System) erro
 			if t == nil || !t.Outcome.Trainable() {
 				continue
 			}
-			r := m.row(a.Point, s.Name, fmt.Sprintf("%s@%g", s.Name, temperature), sidecar.Output(t))
+			r := m.row(a.Point, s.Name, fmt.Sprintf("%s@%g", s.Name, temperature), revise.Output(t))
 			if r.IsEnd() && !r.Right {
 				m.stats.Ends++ // a sidecar cannot write the answer that is missing
 				continue
@@ -92,10 +92,10 @@ func (m *maker) draft(ctx context.Context, upstreams *models, s job.System) erro
 }
 
 // row is a draft with what can be said of it without a server.
-func (m *maker) row(p sidecar.Point, source, by string, draft chat.Message) sidecar.Row {
-	r := sidecar.Row{Point: p, ID: p.ID + "/" + by, Source: source, Draft: draft}
+func (m *maker) row(p revise.Point, source, by string, draft chat.Message) revise.Row {
+	r := revise.Row{Point: p, ID: p.ID + "/" + by, Source: source, Draft: draft}
 	fixer := m.fixer(&r.Point)
-	r.Kinds = sidecar.Kinds(draft, &r.Point, fixer, m.fixers.defaults)
+	r.Kinds = revise.Kinds(draft, &r.Point, fixer, m.fixers.defaults)
 	r.Right = len(r.Kinds) == 0
 	return r
 }
@@ -106,11 +106,11 @@ const closings = 8
 // corrupt adds drafts with errors as the upstreams make them, fitted on the training split, and one right draft at each point: a sidecar that
 // never sees such learns to change everything.
 func (m *maker) corrupt() {
-	m.stats.Corruption = sidecar.Fit(sidecar.OfSplit(m.rows, scenario.Train))
+	m.stats.Corruption = revise.Fit(revise.OfSplit(m.rows, scenario.Train))
 	if m.x.Corrupt == 0 {
 		return
 	}
-	seed := func(p *sidecar.Point, i int) uint64 {
+	seed := func(p *revise.Point, i int) uint64 {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%d/%s/%d", m.c.Seed, p.ID, i) // a hash does not fail
 		return h.Sum64()
@@ -118,7 +118,7 @@ func (m *maker) corrupt() {
 	for _, p := range m.pointsFor(Corrupted) {
 		if p.IsEnd() {
 			for i := range closings { // a result may be what a call looks like
-				if r := m.row(p, Corrupted, Corrupted+"@right", sidecar.Closing(&p, seed(&p, i))); r.Right && r.Draft.Content != "" {
+				if r := m.row(p, Corrupted, Corrupted+"@right", revise.Closing(&p, seed(&p, i))); r.Right && r.Draft.Content != "" {
 					m.rows = append(m.rows, r)
 					break
 				}
@@ -137,7 +137,7 @@ func (m *maker) corrupt() {
 
 // judge notes what became of the drafts' calls on the servers. Equal calls at a point are made once.
 func (m *maker) judge(ctx context.Context) {
-	known, by, calls := map[string]string{}, map[string][]*sidecar.Row{}, map[string][]chat.ToolCall{}
+	known, by, calls := map[string]string{}, map[string][]*revise.Row{}, map[string][]chat.ToolCall{}
 	for i := range m.rows {
 		r := &m.rows[i]
 		fixed := m.fixer(&r.Point).Fix(r.Draft)
@@ -148,7 +148,7 @@ func (m *maker) judge(ctx context.Context) {
 		case !fixed.Valid():
 			r.Executed = string(trajectory.CallInvalid)
 		case m.servers != nil:
-			key := r.Point.ID + "\n" + sidecar.DraftText(fixed.Message)
+			key := r.Point.ID + "\n" + revise.DraftText(fixed.Message)
 			by[key], calls[key] = append(by[key], r), fixed.Message.ToolCalls
 		}
 	}
@@ -159,7 +159,7 @@ func (m *maker) judge(ctx context.Context) {
 	for key, rows := range by {
 		turns <- struct{}{}
 		wait.Go(func() {
-			results, err := sidecar.Execute(ctx, m.servers, "draft/"+rows[0].ID, &rows[0].Point, calls[key])
+			results, err := revise.Execute(ctx, m.servers, "draft/"+rows[0].ID, &rows[0].Point, calls[key])
 			<-turns
 			mutex.Lock()
 			defer mutex.Unlock()
@@ -196,7 +196,7 @@ func (m *maker) revise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var asked []sidecar.Row
+	var asked []revise.Row
 	at := map[string]int{}
 	for i, r := range m.rows {
 		if r.Split == scenario.Train && !r.Right {
@@ -226,7 +226,7 @@ func (m *maker) revise(ctx context.Context) error {
 	}
 	for id, t := range said {
 		r := &m.rows[at[id]]
-		fixed := m.fixer(&r.Point).Fix(sidecar.Output(t)).Message
+		fixed := m.fixer(&r.Point).Fix(revise.Output(t)).Message
 		if t.Outcome.Trainable() && r.IsGold(fixed.ToolCalls, m.fixers.defaults) {
 			fixed.Content = ""
 			r.Target = &fixed

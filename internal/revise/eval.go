@@ -18,7 +18,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp/scan"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 	"hone/internal/toolset"
 )
 
@@ -48,7 +48,7 @@ const (
 // outcome is what a system makes of a row.
 type outcome struct {
 	calls   []chat.ToolCall
-	verdict sidecar.Verdict
+	verdict revise.Verdict
 	asked   bool
 	prompt  int // tokens that it read and wrote beyond the upstream's
 	written int
@@ -63,7 +63,7 @@ type evaluation struct {
 	c      config.Config
 	o      EvalOptions
 	d      data
-	rows   []sidecar.Row
+	rows   []revise.Row
 	fixers *fixers
 	of     map[string][]outcome // by system
 	names  []string             // in order
@@ -81,17 +81,17 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{Host: h, c: c, o: o, d: d, rows: sidecar.OfSplit(d.rows, o.Split), fixers: fixersOf(d.catalog), of: map[string][]outcome{}, timed: map[string][]float64{}}
+	e := &evaluation{Host: h, c: c, o: o, d: d, rows: revise.OfSplit(d.rows, o.Split), fixers: fixersOf(d.catalog), of: map[string][]outcome{}, timed: map[string][]float64{}}
 	if o.Limit > 0 {
 		e.rows = spread(e.rows, o.Limit)
 	}
 	if len(e.rows) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no row is in the split " + o.Split, Where: o.Data, Next: "name another with --split"}
 	}
-	e.rules(Nothing, func(r *sidecar.Row) outcome {
-		return outcome{calls: r.Draft.ToolCalls, verdict: sidecar.Original, gives: true}
+	e.rules(Nothing, func(r *revise.Row) outcome {
+		return outcome{calls: r.Draft.ToolCalls, verdict: revise.Original, gives: true}
 	})
-	e.rules(FixerAlone, func(r *sidecar.Row) outcome { return e.decided(sidecar.Sidecar{Defaults: e.fixers.defaults}, r, nil) })
+	e.rules(FixerAlone, func(r *revise.Row) outcome { return e.decided(revise.Sidecar{Defaults: e.fixers.defaults}, r, nil) })
 	if err := e.outputs(); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 }
 
 // rules adds a system that is computed row by row.
-func (e *evaluation) rules(name string, of func(*sidecar.Row) outcome) {
+func (e *evaluation) rules(name string, of func(*revise.Row) outcome) {
 	out := make([]outcome, len(e.rows))
 	for i := range e.rows {
 		out[i] = of(&e.rows[i])
@@ -130,7 +130,7 @@ func (e *evaluation) add(name string, out []outcome) {
 }
 
 // decided is what a sidecar with an answer makes of a row.
-func (e *evaluation) decided(s sidecar.Sidecar, r *sidecar.Row, said *sidecar.Said) outcome {
+func (e *evaluation) decided(s revise.Sidecar, r *revise.Row, said *revise.Said) outcome {
 	d := s.Weigh(e.fixers.of(&r.Point), r.Draft, said)
 	return outcome{calls: d.Message.ToolCalls, verdict: d.Verdict, asked: d.Asked, prompt: d.PromptTokens, written: d.CompletionTokens, gives: true}
 }
@@ -156,7 +156,7 @@ func (e *evaluation) outputs() error {
 		for _, l := range lines {
 			byRow[l.Row] = l
 		}
-		e.rules(name, func(r *sidecar.Row) outcome {
+		e.rules(name, func(r *revise.Row) outcome {
 			l, known := byRow[r.ID]
 			return outcome{calls: l.Message.ToolCalls, asked: l.CompletionTokens > 0, prompt: l.PromptTokens, written: l.CompletionTokens, gives: known}
 		})
@@ -168,7 +168,7 @@ func (e *evaluation) outputs() error {
 type question struct {
 	job.System
 	what  string
-	v     *sidecar.Environment
+	v     *revise.Environment
 	list  []scenario.Scenario
 	timed int // rows that are asked one by one first
 	take  func(said map[string]*trajectory.Trajectory)
@@ -227,7 +227,7 @@ func (e *evaluation) sidecars() (all []question, err error) {
 }
 
 // question is one about rows.
-func (e *evaluation) question(s job.System, what string, rows []sidecar.Row, drafts bool) (question, error) {
+func (e *evaluation) question(s job.System, what string, rows []revise.Row, drafts bool) (question, error) {
 	v := e.d.environment(rows)
 	v.Drafts = drafts
 	list, err := v.Scenarios(rows)
@@ -236,24 +236,24 @@ func (e *evaluation) question(s job.System, what string, rows []sidecar.Row, dra
 
 // revising asks a sidecar.
 func (e *evaluation) revising(s job.System) (question, error) {
-	rule := sidecar.Rule{Confidence: 1, NoCall: 1}
+	rule := revise.Rule{Confidence: 1, NoCall: 1}
 	if s.Adapter != "" {
 		var err error
-		if rule, err = sidecar.ReadRule(s.Adapter); err != nil {
+		if rule, err = revise.ReadRule(s.Adapter); err != nil {
 			return question{}, err
 		}
 		if rule.Unknown {
-			e.Say("note: %s", sidecar.UnknownPrompt(s.Adapter))
+			e.Say("note: %s", revise.UnknownPrompt(s.Adapter))
 		}
 	}
 	if e.o.Confidence >= 0 {
-		rule = sidecar.Rule{Confidence: e.o.Confidence, NoCall: e.o.Confidence}
+		rule = revise.Rule{Confidence: e.o.Confidence, NoCall: e.o.Confidence}
 	}
 	q, err := e.question(s, s.Name, e.rows, true)
 	q.timed = e.o.Timed
 	q.take = func(said map[string]*trajectory.Trajectory) {
-		e.rules(s.Name, func(r *sidecar.Row) outcome {
-			return e.decided(sidecar.Sidecar{Rule: rule, Defaults: e.fixers.defaults}, r, saidOf(said[r.ID]))
+		e.rules(s.Name, func(r *revise.Row) outcome {
+			return e.decided(revise.Sidecar{Rule: rule, Defaults: e.fixers.defaults}, r, saidOf(said[r.ID]))
 		})
 	}
 	return q, err
@@ -261,17 +261,17 @@ func (e *evaluation) revising(s job.System) (question, error) {
 
 // alone asks a sidecar without the drafts: once at each point, whatever was drafted there.
 func (e *evaluation) alone(s job.System) (question, error) {
-	var points []sidecar.Row
+	var points []revise.Row
 	seen := map[string]bool{}
 	for _, r := range e.rows {
 		if !seen[r.Point.ID] {
 			seen[r.Point.ID] = true
-			points = append(points, sidecar.Row{Point: r.Point, ID: r.Point.ID})
+			points = append(points, revise.Row{Point: r.Point, ID: r.Point.ID})
 		}
 	}
 	q, err := e.question(s, s.Name+" alone", points, false)
 	q.take = func(said map[string]*trajectory.Trajectory) {
-		e.rules(s.Name+"_alone", func(r *sidecar.Row) outcome {
+		e.rules(s.Name+"_alone", func(r *revise.Row) outcome {
 			x := saidOf(said[r.Point.ID])
 			if x == nil {
 				return outcome{}
@@ -323,14 +323,14 @@ func (e *evaluation) hints() (all []question, told func(), err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		var asked []sidecar.Row
+		var asked []revise.Row
 		for _, r := range e.rows {
 			if r.Source != source {
 				continue
 			}
 			theirs[r.ID] = true
 			if fixed := e.fixers.of(&r.Point).Fix(r.Draft); !fixed.Valid() {
-				r.Messages = append(append(slices.Clone(r.Messages), readable(fixed.Message)), sidecar.Hint(fixed))
+				r.Messages = append(append(slices.Clone(r.Messages), readable(fixed.Message)), revise.Hint(fixed))
 				asked = append(asked, r)
 			}
 		}
@@ -345,8 +345,8 @@ func (e *evaluation) hints() (all []question, told func(), err error) {
 		all = append(all, q)
 	}
 	return all, func() {
-		e.rules("hints", func(r *sidecar.Row) outcome {
-			out := e.decided(sidecar.Sidecar{Defaults: e.fixers.defaults}, r, nil)
+		e.rules("hints", func(r *revise.Row) outcome {
+			out := e.decided(revise.Sidecar{Defaults: e.fixers.defaults}, r, nil)
 			out.gives = theirs[r.ID]
 			x := saidOf(byRow[r.ID])
 			if x == nil {
@@ -354,7 +354,7 @@ func (e *evaluation) hints() (all []question, told func(), err error) {
 			}
 			out.asked, out.prompt, out.written = true, x.PromptTokens, x.CompletionTokens
 			if again := e.fixers.of(&r.Point).Fix(x.Message); again.Valid() && len(again.Message.ToolCalls) > 0 {
-				out.calls, out.verdict = again.Message.ToolCalls, sidecar.Revised
+				out.calls, out.verdict = again.Message.ToolCalls, revise.Revised
 			}
 			return out
 		})
@@ -363,7 +363,7 @@ func (e *evaluation) hints() (all []question, told func(), err error) {
 
 // readable is a draft as an assistant message that any chat template can write: calls that are no JSON stand as text.
 func readable(m chat.Message) chat.Message {
-	return chat.Message{Role: chat.Assistant, Content: sidecar.DraftText(m)}
+	return chat.Message{Role: chat.Assistant, Content: revise.DraftText(m)}
 }
 
 // trained are the sources and servers of what was learnt from.

@@ -16,7 +16,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 	"hone/internal/toolset"
 )
 
@@ -32,12 +32,12 @@ type executions struct {
 // attempt is the calls of one system at a point, or of several that say the same there.
 type attempt struct {
 	key   string
-	point *sidecar.Point
+	point *revise.Point
 	calls []chat.ToolCall
 }
 
 // attemptKey is the same for equal calls at a point.
-func attemptKey(p *sidecar.Point, calls []chat.ToolCall) string {
+func attemptKey(p *revise.Point, calls []chat.ToolCall) string {
 	var b strings.Builder
 	b.WriteString(p.ID)
 	for _, c := range calls {
@@ -123,7 +123,7 @@ func (e *evaluation) try(ctx context.Context, servers environment.Tools) error {
 
 // offered refuses servers that lack a tool of the data.
 func (e *evaluation) offered(c *mcp.Catalog) error {
-	there := sidecar.NewTools(c.Tools())
+	there := revise.NewTools(c.Tools())
 	for _, t := range e.d.catalog.Tools() {
 		if _, ok := there[t.Name]; !ok {
 			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the servers have no tool %q, which is in the data", t.Name), Where: "--mcp-config",
@@ -136,7 +136,7 @@ func (e *evaluation) offered(c *mcp.Catalog) error {
 // make makes the calls. Its error says that nothing is known of what the calls are worth: the point was not reached, a rule forbade
 // one, or the server was away.
 func (a attempt) make(ctx context.Context, servers environment.Tools) (made []mcpbench.Call, err error) {
-	results, err := sidecar.Execute(ctx, servers, "eval/"+a.point.ID, a.point, a.calls)
+	results, err := revise.Execute(ctx, servers, "eval/"+a.point.ID, a.point, a.calls)
 	if err != nil {
 		return nil, err
 	}

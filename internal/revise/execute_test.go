@@ -18,7 +18,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 // counted are servers that count the calls they get. One of "away" has no answer, one of "forbidden" is not sent, and one of "no" is refused.
@@ -66,7 +66,7 @@ func TestExecutions(t *testing.T) {
 	}
 	before := []chat.Message{{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "look", Arguments: `"before"`}}}}
 	for _, point := range []string{"a", "a", "b", "c", "d"} {
-		e.rows = append(e.rows, sidecar.Row{Point: sidecar.Point{ID: point, Gold: []scenario.Gold{{Name: "look"}}}})
+		e.rows = append(e.rows, revise.Row{Point: revise.Point{ID: point, Gold: []scenario.Gold{{Name: "look"}}}})
 	}
 	e.rows[2].Messages = before
 	e.add("one", []outcome{says(`"x"`), says(`"x"`), says(`"x"`), says(`"away"`), says(`"no"`)})
@@ -132,7 +132,7 @@ func TestEnds(t *testing.T) {
 	}
 	m := &maker{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, catalog: catalog, points: points, x: MakeOptions{Corrupt: 1}}
 	m.corrupt()
-	ends := slices.DeleteFunc(slices.Clone(m.rows), func(r sidecar.Row) bool { return !r.IsEnd() })
+	ends := slices.DeleteFunc(slices.Clone(m.rows), func(r revise.Row) bool { return !r.IsEnd() })
 	if len(m.rows) != 6 || len(ends) != 2 || !ends[0].Right || len(ends[0].Draft.ToolCalls) > 0 || ends[0].Draft.Content == "" || ends[1].Draft.Content == "Thank you." {
 		t.Errorf("%+v", m.rows)
 	}
@@ -152,7 +152,7 @@ func TestClosingsAreWords(t *testing.T) {
 	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}}}}
 	m := &maker{Host: &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard)}, catalog: catalog, x: MakeOptions{Corrupt: 1}}
 	for i := range 40 {
-		m.points = append(m.points, sidecar.Point{ID: fmt.Sprint(i), Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.ToolRole, Content: `{"name":"look","arguments":{}}`}}})
+		m.points = append(m.points, revise.Point{ID: fmt.Sprint(i), Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.ToolRole, Content: `{"name":"look","arguments":{}}`}}})
 	}
 	m.corrupt()
 	for _, r := range m.rows {
@@ -165,18 +165,18 @@ func TestClosingsAreWords(t *testing.T) {
 // What is not calibrated replaces no answer in words, and --confidence is of calls and of words alike.
 func TestRulesOfAnEvaluation(t *testing.T) {
 	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}}}}
-	end := sidecar.Point{ID: "p", Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.User, Content: "Thanks."}}}
+	end := revise.Point{ID: "p", Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.User, Content: "Thanks."}}}
 	says := &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
 		Turns: []trajectory.Turn{{Calls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: "{}"}}, SamplerLogprobs: []float32{-0.7}}}}
 	for confidence, revised := range map[float64]bool{-1: false, 0.4: true, 0.6: false} {
-		d := data{catalog: catalog, rows: []sidecar.Row{{Point: end, ID: "r", Right: true, Draft: chat.Message{Role: chat.Assistant, Content: "Gladly."}}}}
+		d := data{catalog: catalog, rows: []revise.Row{{Point: end, ID: "r", Right: true, Draft: chat.Message{Role: chat.Assistant, Content: "Gladly."}}}}
 		e := &evaluation{d: d, rows: d.rows, fixers: fixersOf(catalog), o: EvalOptions{Confidence: confidence}, of: map[string][]outcome{}}
 		q, err := e.revising(job.System{Name: "base"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		q.take(map[string]*trajectory.Trajectory{"r": says})
-		if got := e.of["base"][0]; (got.verdict == sidecar.Revised) != revised || got.gold == revised {
+		if got := e.of["base"][0]; (got.verdict == revise.Revised) != revised || got.gold == revised {
 			t.Errorf("at %g: %+v", confidence, got)
 		}
 		alone, err := e.alone(job.System{Name: "base"})

@@ -11,7 +11,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 // Files of a data folder.
@@ -25,12 +25,12 @@ const (
 // data is a folder that make-data wrote.
 type data struct {
 	catalog *mcp.Catalog
-	rows    []sidecar.Row
+	rows    []revise.Row
 }
 
 // environment is one of the rows; kind says what the policy is shown.
-func (d data) environment(rows []sidecar.Row) *sidecar.Environment {
-	v := &sidecar.Environment{Rows: map[string]*sidecar.Row{}, Tools: sidecar.NewTools(d.catalog.Tools()), Defaults: d.catalog.Defaults()}
+func (d data) environment(rows []revise.Row) *revise.Environment {
+	v := &revise.Environment{Rows: map[string]*revise.Row{}, Tools: revise.NewTools(d.catalog.Tools()), Defaults: d.catalog.Defaults()}
 	for i := range rows {
 		v.Rows[rows[i].ID] = &rows[i]
 	}
@@ -42,7 +42,7 @@ func readData(folder string) (d data, err error) {
 	if d.catalog, err = mcp.Load(filepath.Join(folder, job.CatalogFile)); err != nil {
 		return d, err
 	}
-	d.rows, err = readLines(filepath.Join(folder, RowsFile), sidecar.ReadRow)
+	d.rows, err = readLines(filepath.Join(folder, RowsFile), revise.ReadRow)
 	if err == nil && len(d.rows) == 0 {
 		err = &fault.Error{Code: fault.CodeUsage, What: "there are no rows", Where: filepath.Join(folder, RowsFile), Next: "hone sidecar make-data makes such"}
 	}

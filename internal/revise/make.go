@@ -22,7 +22,7 @@ import (
 	"hone/internal/llm"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 	"hone/internal/toolset"
 )
 
@@ -71,8 +71,8 @@ type maker struct {
 	catalog *mcp.Catalog
 	servers environment.Tools // nil: there are none to execute on
 	budget  *llm.Budget
-	points  []sidecar.Point
-	rows    []sidecar.Row
+	points  []revise.Point
+	rows    []revise.Row
 	stats   Stats
 	fixers  *fixers
 	close   func()
@@ -129,7 +129,7 @@ func (m *maker) open(ctx context.Context, from toolset.Source, x MakeOptions) er
 		if err = toolset.RefuseFindings(m.Host, m.c.MCP, m.catalog.LintTools(), x.AllowFindings); err != nil {
 			return err
 		}
-		m.points, err = readLines(filepath.Join(x.Points, PointsFile), readJSON[sidecar.Point])
+		m.points, err = readLines(filepath.Join(x.Points, PointsFile), readJSON[revise.Point])
 		return err
 	}
 	list, err := m.scenarios()
@@ -189,7 +189,7 @@ func (m *maker) scenarios() (list []scenario.Scenario, err error) {
 }
 
 // fixer is that of the tools shown at a point.
-func (m *maker) fixer(p *sidecar.Point) *sidecar.Fixer {
+func (m *maker) fixer(p *revise.Point) *revise.Fixer {
 	if m.fixers == nil {
 		m.fixers = fixersOf(m.catalog)
 	}
@@ -197,8 +197,8 @@ func (m *maker) fixer(p *sidecar.Point) *sidecar.Fixer {
 }
 
 // pointsFor are the points at which a source drafts: one that is held back drafts at test points alone.
-func (m *maker) pointsFor(source string) []sidecar.Point {
-	return slices.DeleteFunc(slices.Clone(m.points), func(p sidecar.Point) bool { return source == m.x.HoldSource && p.Split != scenario.Test })
+func (m *maker) pointsFor(source string) []revise.Point {
+	return slices.DeleteFunc(slices.Clone(m.points), func(p revise.Point) bool { return source == m.x.HoldSource && p.Split != scenario.Test })
 }
 
 // write writes the folder's files.
@@ -239,7 +239,7 @@ type conversation struct {
 
 // shown are the training points as conversations that end with the gold call.
 func (m *maker) shown() (all []conversation) {
-	tools := sidecar.NewTools(m.catalog.Tools())
+	tools := revise.NewTools(m.catalog.Tools())
 	for i := range m.points {
 		p := &m.points[i]
 		if p.Split != scenario.Train || p.IsEnd() {
@@ -259,7 +259,7 @@ type Stats struct {
 	Dropped    map[string]int            `json:"dropped,omitempty"` // scenarios that gave fewer points than gold calls, by reason
 	Ends       int                       `json:"ends,omitempty"`    // drafts with a call at the end of a scenario, which are left out
 	Sources    map[string]*SourceStats   `json:"sources"`
-	Corruption sidecar.Corruption        `json:"corruption"` // as it was fitted
+	Corruption revise.Corruption         `json:"corruption"` // as it was fitted
 	Targets    int                       `json:"targets"`    // rows whose target is the reviser's; of the others it is the gold call
 }
 
@@ -272,7 +272,7 @@ type SourceStats struct {
 	Executed map[string]int `json:"executed"`
 }
 
-func (s *Stats) count(points []sidecar.Point, rows []sidecar.Row) {
+func (s *Stats) count(points []revise.Point, rows []revise.Row) {
 	s.Points, s.Servers, s.Sources = map[string]int{}, map[string]map[string]int{}, map[string]*SourceStats{}
 	for _, p := range points {
 		s.Points[p.Split]++
@@ -309,7 +309,7 @@ func (s *Stats) Table() [][]string {
 	rows := [][]string{{"SOURCE", "ROWS", "RIGHT", "TRAIN", "VALIDATION", "TEST", "ERRORS"}}
 	for _, name := range slices.Sorted(maps.Keys(s.Sources)) {
 		of, errors := s.Sources[name], ""
-		for _, k := range sidecar.AllKinds() {
+		for _, k := range revise.AllKinds() {
 			if n := of.Kinds[k]; n > 0 {
 				errors += fmt.Sprintf("%s %d, ", k, n)
 			}

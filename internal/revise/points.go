@@ -13,15 +13,15 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 // pointsOf executes the gold calls of scenarios on the servers, and returns each place at which one is to be made, with what was answered
 // before, and the end of each, where none is. Left out, by a reason each, is what cannot be executed, and a call that the fixer would change:
 // it is no target.
-func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catalog, list []scenario.Scenario, system string, shown, workers int, say func(done, all int)) ([]sidecar.Point, map[string]int) {
-	found, dropped := make([][]sidecar.Point, len(list)), map[string]int{}
-	tools, serverOf := sidecar.NewTools(catalog.Tools()), job.ServerOf(catalog)
+func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catalog, list []scenario.Scenario, system string, shown, workers int, say func(done, all int)) ([]revise.Point, map[string]int) {
+	found, dropped := make([][]revise.Point, len(list)), map[string]int{}
+	tools, serverOf := revise.NewTools(catalog.Tools()), job.ServerOf(catalog)
 	var mutex sync.Mutex
 	var wait sync.WaitGroup
 	turns, done := make(chan struct{}, max(1, workers)), 0
@@ -39,7 +39,7 @@ func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catal
 				p.Server = serverOf(lastCall(&p, catalog))
 				p.Tools = shownFor(p, catalog, serverOf, shown)
 				offered, err := tools.Of(p.Tools)
-				if err != nil || !sidecar.NewFixer(offered).Fix(chat.Message{ToolCalls: p.GoldCalls()}).Valid() {
+				if err != nil || !revise.NewFixer(offered).Fix(chat.Message{ToolCalls: p.GoldCalls()}).Valid() {
 					dropped["the gold call does not fit the tool's schema"]++
 					continue
 				}
@@ -57,7 +57,7 @@ func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catal
 }
 
 // executed plays one scenario's gold calls.
-func executed(ctx context.Context, servers environment.Tools, s *scenario.Scenario, system string) (points []sidecar.Point, why string) {
+func executed(ctx context.Context, servers environment.Tools, s *scenario.Scenario, system string) (points []revise.Point, why string) {
 	if s.User != nil {
 		return nil, "a simulated user speaks in it"
 	}
@@ -79,12 +79,12 @@ func executed(ctx context.Context, servers environment.Tools, s *scenario.Scenar
 		if r.Status != trajectory.CallOK && r.Status != trajectory.CallToolError {
 			return points, "a gold call was not answered: " + string(r.Status)
 		}
-		points = append(points, sidecar.Point{ID: fmt.Sprintf("%s#%d", s.ID, turn), Scenario: s.ID, Split: s.Split, Template: s.Template, Setup: s.Setup,
+		points = append(points, revise.Point{ID: fmt.Sprintf("%s#%d", s.ID, turn), Scenario: s.ID, Split: s.Split, Template: s.Template, Setup: s.Setup,
 			Messages: slices.Clone(messages), Gold: []scenario.Gold{g}, Later: slices.Clone(s.Gold[turn+1:]), Answered: string(r.Status)})
 		messages = append(messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
 			chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: call.Name, Content: r.Text})
 	}
-	return append(points, sidecar.Point{ID: s.ID + "#end", Scenario: s.ID, Split: s.Split, Template: s.Template, Setup: s.Setup, Messages: messages,
+	return append(points, revise.Point{ID: s.ID + "#end", Scenario: s.ID, Split: s.Split, Template: s.Template, Setup: s.Setup, Messages: messages,
 		Gold: []scenario.Gold{}, Answered: string(trajectory.CallOK)}), ""
 }
 
@@ -95,7 +95,7 @@ func wantsWords(s *scenario.Scenario) bool {
 
 // lastCall is the tool that is to be called at a point, or at the end of a scenario the one that was called last; where none was, one that the
 // scenario's name draws.
-func lastCall(p *sidecar.Point, catalog *mcp.Catalog) string {
+func lastCall(p *revise.Point, catalog *mcp.Catalog) string {
 	if !p.IsEnd() {
 		return p.Gold[0].Name
 	}
@@ -114,7 +114,7 @@ func lastCall(p *sidecar.Point, catalog *mcp.Catalog) string {
 
 // shownFor are the tools of a point: those of its gold calls, and others of the same server, then of all, drawn by the scenario's name; in the
 // order of the catalog.
-func shownFor(p sidecar.Point, catalog *mcp.Catalog, serverOf func(string) string, shown int) (names []string) {
+func shownFor(p revise.Point, catalog *mcp.Catalog, serverOf func(string) string, shown int) (names []string) {
 	needed := map[string]bool{}
 	for _, g := range slices.Concat(p.Gold, p.Later) {
 		needed[g.Name] = true

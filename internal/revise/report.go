@@ -11,7 +11,7 @@ import (
 	"hone/internal/eval"
 	"hone/internal/eval/mcpbench"
 	"hone/internal/job"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 type rawJSON = json.RawMessage
@@ -68,7 +68,7 @@ func (e *evaluation) bootstrap() eval.Bootstrap { return job.IntervalsOf(e.c) }
 
 // evalRows are a system's rows as package eval takes them: those of one scenario are one piece of evidence. Only rows that keep holds are
 // taken, and of those with a system that says nothing none.
-func (e *evaluation) evalRows(system string, keep func(*sidecar.Row) bool) (rows []eval.Row) {
+func (e *evaluation) evalRows(system string, keep func(*revise.Row) bool) (rows []eval.Row) {
 	for i := range e.rows {
 		r, out := &e.rows[i], e.of[system][i]
 		if out.gives && keep(r) {
@@ -90,13 +90,13 @@ func (e *evaluation) report() *Report {
 	for _, name := range e.names {
 		p.Systems = append(p.Systems, e.measured(name))
 	}
-	all := func(*sidecar.Row) bool { return true }
+	all := func(*revise.Row) bool { return true }
 	for _, name := range e.names[2:] {
 		for _, old := range e.names {
 			if old == name {
 				continue
 			}
-			both := func(r *sidecar.Row) bool { return true }
+			both := func(r *revise.Row) bool { return true }
 			p.Pairs = append(p.Pairs, Gain{name, old, eval.Compare(e.evalRows(old, both), e.evalRows(name, all), eval.Completion(), e.bootstrap())})
 		}
 	}
@@ -108,8 +108,8 @@ func (e *evaluation) report() *Report {
 }
 
 func (e *evaluation) measured(name string) Measured {
-	right, wrong := func(r *sidecar.Row) bool { return r.Right }, func(r *sidecar.Row) bool { return !r.Right }
-	all := func(*sidecar.Row) bool { return true }
+	right, wrong := func(r *revise.Row) bool { return r.Right }, func(r *revise.Row) bool { return !r.Right }
+	all := func(*revise.Row) bool { return true }
 	b := e.bootstrap()
 	m := Measured{System: name, Verdicts: map[string]int{}, Success: eval.Estimate(e.evalRows(name, all), eval.Completion(), b),
 		Fixed: eval.Estimate(e.evalRows(name, wrong), eval.Completion(), b), Harmed: flipped(eval.Estimate(e.evalRows(name, right), eval.Completion(), b)),
@@ -197,11 +197,11 @@ func (e *evaluation) logs(name string, x *executions) (logs []mcpbench.Log) {
 // parts measures each system on parts of the rows.
 func (e *evaluation) parts(p *Report) {
 	sources, servers := e.trained()
-	by := map[string]func(*sidecar.Row) []string{
-		"kind":   func(r *sidecar.Row) []string { return r.Kinds },
-		"source": func(r *sidecar.Row) []string { return []string{r.Source} },
-		"server": func(r *sidecar.Row) []string { return []string{r.Server} },
-		"due": func(r *sidecar.Row) []string {
+	by := map[string]func(*revise.Row) []string{
+		"kind":   func(r *revise.Row) []string { return r.Kinds },
+		"source": func(r *revise.Row) []string { return []string{r.Source} },
+		"server": func(r *revise.Row) []string { return []string{r.Server} },
+		"due": func(r *revise.Row) []string {
 			switch {
 			case !r.IsEnd():
 				return []string{"a call"}
@@ -210,7 +210,7 @@ func (e *evaluation) parts(p *Report) {
 			}
 			return []string{"words behind calls"}
 		},
-		"held out": func(r *sidecar.Row) (of []string) {
+		"held out": func(r *revise.Row) (of []string) {
 			if !sources[r.Source] {
 				of = append(of, "source")
 			}
@@ -231,7 +231,7 @@ func (e *evaluation) parts(p *Report) {
 			}
 		}
 		for _, part := range slices.Sorted(maps.Keys(found)) {
-			in := func(r *sidecar.Row) bool { return slices.Contains(of(r), part) }
+			in := func(r *revise.Row) bool { return slices.Contains(of(r), part) }
 			for _, name := range e.names[1:] {
 				p.Parts[what] = append(p.Parts[what], e.part(name, part, in))
 			}
@@ -239,7 +239,7 @@ func (e *evaluation) parts(p *Report) {
 	}
 }
 
-func (e *evaluation) part(name, part string, in func(*sidecar.Row) bool) PartRates {
+func (e *evaluation) part(name, part string, in func(*revise.Row) bool) PartRates {
 	x := PartRates{System: name, Part: part, Net: eval.Compare(e.evalRows(Nothing, in), e.evalRows(name, in), eval.Completion(), e.bootstrap())}
 	for i := range e.rows {
 		r, out := &e.rows[i], e.of[name][i]

@@ -18,8 +18,8 @@ import (
 	"hone/internal/job"
 	"hone/internal/llm"
 	"hone/internal/mcp"
+	"hone/internal/proxy/revise"
 	"hone/internal/recipe"
-	"hone/internal/sidecar"
 	"hone/internal/toolset"
 )
 
@@ -49,7 +49,7 @@ type models struct {
 }
 
 // expect has samplers planned for rows of v too.
-func (m *models) expect(v *sidecar.Environment, list []scenario.Scenario) {
+func (m *models) expect(v *revise.Environment, list []scenario.Scenario) {
 	if m.shown == nil {
 		m.shown = map[string][]string{}
 	}
@@ -76,7 +76,7 @@ func oneTurn(c config.Config) config.Config {
 
 // episodesOf are episodes without a model; shown are the tools of each scenario.
 func episodesOf(catalog *mcp.Catalog, shown func(id string) []string) *job.Episodes {
-	tools := sidecar.NewTools(catalog.Tools())
+	tools := revise.NewTools(catalog.Tools())
 	of := func(s scenario.Scenario) ([]chat.Tool, error) { return tools.Of(shown(s.ID)) }
 	return &job.Episodes{Set: &toolset.Set{Catalog: catalog, Selection: toolset.Selection{Of: of}}}
 }
@@ -158,7 +158,7 @@ func (m *models) speaker(ctx context.Context, s job.System) (*speaker, error) {
 }
 
 // answers has a policy answer each of a list once, and returns the episodes by their scenarios. Where none came to anything it says why.
-func answers(ctx context.Context, h *host.Host, c config.Config, what string, v *sidecar.Environment, p rollout.Policy, list []scenario.Scenario, temperature float64) (map[string]*trajectory.Trajectory, error) {
+func answers(ctx context.Context, h *host.Host, c config.Config, what string, v *revise.Environment, p rollout.Policy, list []scenario.Scenario, temperature float64) (map[string]*trajectory.Trajectory, error) {
 	runner := rollout.New(rollout.Options{Environment: v, Policy: p, MaxTokens: c.Rollout.MaxTokens, Temperature: temperature, Seed: c.Seed, Retries: 1})
 	requests := make(chan rollout.Request)
 	go func() {

@@ -23,9 +23,9 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/mcp/scan"
 	"hone/internal/metrics"
+	"hone/internal/proxy/revise"
 	"hone/internal/recipe"
 	"hone/internal/run"
-	"hone/internal/sidecar"
 	"hone/internal/toolset"
 )
 
@@ -52,7 +52,7 @@ type TrainOptions struct {
 	ProbeEvery int                 `json:"probe_every"`
 	Servers    toolset.Source      `json:"-"`
 	MCPConfig  string              `json:"mcp_config,omitempty"` // what is executed on; "": nothing is
-	Weights    sidecar.Weights     `json:"weights"`
+	Weights    revise.Weights      `json:"weights"`
 	LoRA       basemodel.GivenLoRA `json:"-"`
 
 	AllowFindings scan.Allowed `json:"allow_findings,omitempty"`
@@ -142,7 +142,7 @@ func (t *training) rehearse() error {
 	return nil
 }
 
-func numRight(rows []sidecar.Row) (n int) {
+func numRight(rows []revise.Row) (n int) {
 	for _, r := range rows {
 		if r.Right {
 			n++
@@ -219,13 +219,13 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 }
 
 // rows are those of a split that are learnt from.
-func (t *training) rows(split string) []sidecar.Row {
-	return slices.DeleteFunc(sidecar.OfSplit(t.d.rows, split), func(r sidecar.Row) bool { return len(t.o.Sources) > 0 && !slices.Contains(t.o.Sources, r.Source) })
+func (t *training) rows(split string) []revise.Row {
+	return slices.DeleteFunc(revise.OfSplit(t.d.rows, split), func(r revise.Row) bool { return len(t.o.Sources) > 0 && !slices.Contains(t.o.Sources, r.Source) })
 }
 
 // probed are validation rows whose draft needs a change, of all sources alike.
-func (t *training) probed() []sidecar.Row {
-	var needing []sidecar.Row
+func (t *training) probed() []revise.Row {
+	var needing []revise.Row
 	fixers := fixersOf(t.d.catalog)
 	for _, r := range t.rows(scenario.Validation) {
 		if !r.IsGold(fixers.of(&r.Point).Fix(r.Draft).Message.ToolCalls, fixers.defaults) {
@@ -248,7 +248,7 @@ func spread[T any](list []T, n int) []T {
 }
 
 // open opens the model, and the servers where there are some.
-func (t *training) open(ctx context.Context) (*job.Episodes, *sidecar.Environment, error) {
+func (t *training) open(ctx context.Context) (*job.Episodes, *revise.Environment, error) {
 	used := slices.Concat(t.rows(scenario.Train), t.rows(scenario.Validation))
 	v := t.d.environment(used)
 	v.Drafts = true
@@ -290,7 +290,7 @@ func (o onlyOf) Open(ctx context.Context, episode string, templates ...environme
 	return o.set.Tools.Open(ctx, episode, templates...)
 }
 
-func (t *training) close(l *job.Episodes, v *sidecar.Environment) {
+func (t *training) close(l *job.Episodes, v *revise.Environment) {
 	l.CloseModel()
 	if o, ok := v.Servers.(onlyOf); ok {
 		o.set.Close()
@@ -300,7 +300,7 @@ func (t *training) close(l *job.Episodes, v *sidecar.Environment) {
 	}
 }
 
-func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environment) (err error) {
+func (t *training) run(ctx context.Context, l *job.Episodes, v *revise.Environment) (err error) {
 	learnt := t.rows(scenario.Train)
 	drafts, err := v.Scenarios(learnt)
 	if err != nil {
@@ -316,7 +316,7 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 			return err
 		}
 	}
-	scorer := sidecar.Scorer{Environment: v, Weights: t.o.Weights}
+	scorer := revise.Scorer{Environment: v, Weights: t.o.Weights}
 	judging, err := job.JudgeOf(t.Host, t.c)
 	if err != nil {
 		return err
@@ -378,11 +378,11 @@ func (t *training) looks(drafts int) string {
 }
 
 // runner runs episodes of the rows in which the model speaks.
-func (t *training) runner(l *job.Episodes, v *sidecar.Environment, temperature float64) *rollout.Runner {
+func (t *training) runner(l *job.Episodes, v *revise.Environment, temperature float64) *rollout.Runner {
 	return rollout.New(rollout.Options{Environment: v, Policy: l.Speaker, MaxTokens: t.c.Rollout.MaxTokens, Temperature: temperature, Seed: t.c.Seed, Retries: 1})
 }
 
-func (t *training) recipe(l *job.Episodes, v *sidecar.Environment, probed []scenario.Scenario, scorer sidecar.Scorer) recipe.Sidecar {
+func (t *training) recipe(l *job.Episodes, v *revise.Environment, probed []scenario.Scenario, scorer revise.Scorer) recipe.Sidecar {
 	s := recipe.Sidecar{SFT: job.SFTOf(t.c), GRPO: t.grpo(l.MaxMismatch(), v), Copying: copyingOf(v)}
 	t.Opens(s.GRPO)
 	switch t.o.Method {
@@ -393,51 +393,51 @@ func (t *training) recipe(l *job.Episodes, v *sidecar.Environment, probed []scen
 	}
 	blind := *v
 	blind.Servers = nil // a probe asks how much is copied, not what a server says to it
-	s.Probe = recipe.Probe{Every: t.o.ProbeEvery, Scenarios: probed, Runner: t.runner(l, &blind, 0), Scorer: sidecar.Scorer{Environment: &blind, Weights: scorer.Weights}}
+	s.Probe = recipe.Probe{Every: t.o.ProbeEvery, Scenarios: probed, Runner: t.runner(l, &blind, 0), Scorer: revise.Scorer{Environment: &blind, Weights: scorer.Weights}}
 	return s
 }
 
 // copyingOf tells how much of a row's draft an episode says again.
-func copyingOf(v *sidecar.Environment) recipe.Copying {
+func copyingOf(v *revise.Environment) recipe.Copying {
 	return func(t *trajectory.Trajectory) (bool, recipe.Copied) {
 		row := v.Rows[t.ScenarioID]
 		if row == nil {
 			return false, recipe.Copied{}
 		}
-		fixer := sidecar.NewFixer(t.Tools)
+		fixer := revise.NewFixer(t.Tools)
 		draft := fixer.Fix(row.Draft).Message
 		if row.IsGold(draft.ToolCalls, v.Defaults) {
 			return false, recipe.Copied{}
 		}
-		out := sidecar.Output(t)
-		var c sidecar.Copies
+		out := revise.Output(t)
+		var c revise.Copies
 		c.Add(draft, out, row.IsGold(fixer.Fix(out).Message.ToolCalls, v.Defaults))
 		return true, recipe.Copied{Equal: c.Equal > 0, Near: c.Near > 0, Right: c.Fixed > 0}
 	}
 }
 
 // grpo is the stage of GRPO. Which episodes passed are those that are right behind the fixer: a wrong call may earn something too.
-func (t *training) grpo(maxMismatch float64, v *sidecar.Environment) recipe.GRPO {
+func (t *training) grpo(maxMismatch float64, v *revise.Environment) recipe.GRPO {
 	g := job.GRPOOf(t.c, maxMismatch)
 	g.Pools.Passed = func(t *trajectory.Trajectory) (passed, known bool) {
 		row := v.Rows[t.ScenarioID]
 		if row == nil {
 			return false, false
 		}
-		return row.IsGold(sidecar.NewFixer(t.Tools).Fix(sidecar.Output(t)).Message.ToolCalls, v.Defaults), true
+		return row.IsGold(revise.NewFixer(t.Tools).Fix(revise.Output(t)).Message.ToolCalls, v.Defaults), true
 	}
 	return g
 }
 
 // pairs are the rows that SFT learns: the prompt, and the answer alone is trained.
-func (t *training) pairs(l *job.Episodes, v *sidecar.Environment, rows []sidecar.Row) (pairs []batch.Sequence, err error) {
+func (t *training) pairs(l *job.Episodes, v *revise.Environment, rows []revise.Row) (pairs []batch.Sequence, err error) {
 	long, fixers := 0, fixersOf(t.d.catalog)
 	for i := range rows {
 		tools, err := v.Tools.Of(rows[i].Point.Tools)
 		if err != nil {
 			return nil, err
 		}
-		prompt := sidecar.Prompt(rows[i].Messages, fixers.of(&rows[i].Point).Fix(rows[i].Draft))
+		prompt := revise.Prompt(rows[i].Messages, fixers.of(&rows[i].Point).Fix(rows[i].Draft))
 		rendered, err := l.Model.Renderer.Sequences(append(prompt, rows[i].Answer()), len(prompt), tools)
 		if err != nil {
 			return nil, fmt.Errorf("rendering row %s: %w", rows[i].ID, err)
@@ -457,7 +457,7 @@ func (t *training) pairs(l *job.Episodes, v *sidecar.Environment, rows []sidecar
 }
 
 // finish writes the adapter, with the rule under which its word is to count.
-func (t *training) finish(ctx context.Context, l *job.Episodes, v *sidecar.Environment) error {
+func (t *training) finish(ctx context.Context, l *job.Episodes, v *revise.Environment) error {
 	final := filepath.Join(t.dir.Path, "final")
 	t.Say("all steps are taken; now the model revises %s of validation once, to choose from which probability on its word counts", fault.Count(len(t.calibrated()), "draft"))
 	if err := l.SaveFinal(ctx, t.Host, final); err != nil {

@@ -8,9 +8,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/host"
 	"hone/internal/proxy"
+	"hone/internal/proxy/revise"
 	"hone/internal/proxy/revising"
 	serving "hone/internal/serve/local"
-	"hone/internal/sidecar"
 )
 
 // mostRevised are the tokens of a revision.
@@ -22,22 +22,22 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	if o.Model == "" {
 		return mode, func() {}, nil
 	}
-	rule, err := sidecar.ReadRule(o.Model)
+	rule, err := revise.ReadRule(o.Model)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
 	case rule.Confidence >= 1 && rule.NoCall >= 1:
-		why := "no threshold in " + sidecar.RuleFile + " reached the requested precision"
-		if _, err := os.Stat(filepath.Join(o.Model, sidecar.RuleFile)); err != nil {
-			why = "it has no " + sidecar.RuleFile
+		why := "no threshold in " + revise.RuleFile + " reached the requested precision"
+		if _, err := os.Stat(filepath.Join(o.Model, revise.RuleFile)); err != nil {
+			why = "it has no " + revise.RuleFile
 		}
 		h.Say("note: %s: %s, so only calls with a detected fault are revised", o.Model, why)
 	case rule.NoCall >= 1:
-		h.Say("note: answers in words go on as they are: %s of %s names no confidence for them", sidecar.RuleFile, o.Model)
+		h.Say("note: answers in words go on as they are: %s of %s names no confidence for them", revise.RuleFile, o.Model)
 	}
 	if rule.Unknown {
-		h.Say("note: %s", sidecar.UnknownPrompt(o.Model))
+		h.Say("note: %s", revise.UnknownPrompt(o.Model))
 	}
 	rule.Deadline = o.Deadline
 	if c.Model.Context = o.Context; o.Context == 0 {
@@ -47,7 +47,7 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	mode.Sidecar = sidecar.Sidecar{Rule: rule, Reviser: revising.Served{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
+	mode.Sidecar = revise.Sidecar{Rule: rule, Reviser: revising.Served{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
 		URL: "http://127.0.0.1/v1/chat/completions", Model: m.ID, MaxTokens: mostRevised}}
 	return mode, m.Close, nil
 }

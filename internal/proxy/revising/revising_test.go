@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hone/internal/proxy"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,7 +62,7 @@ func through(t *testing.T, m *Mode, body string, says ...string) (*http.Response
 }
 
 // small is a sidecar's model behind a server.
-func small(t *testing.T, answer http.HandlerFunc) sidecar.Reviser {
+func small(t *testing.T, answer http.HandlerFunc) revise.Reviser {
 	s := httptest.NewServer(answer)
 	t.Cleanup(s.Close)
 	return Served{Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, URL: s.URL, Model: "small", MaxTokens: 9}
@@ -102,7 +102,7 @@ func TestDecides(t *testing.T) {
 		"cut":              {sure, completion(wrong, "length", 0), request + "}", true, "sidecar=passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Mode{Sidecar: sidecar.Sidecar{Rule: sidecar.Rule{Confidence: 0.9, NoCall: 1, Deadline: 20 * time.Second}}}
+			m := &Mode{Sidecar: revise.Sidecar{Rule: revise.Rule{Confidence: 0.9, NoCall: 1, Deadline: 20 * time.Second}}}
 			if name == "a call for words" {
 				m.Sidecar.NoCall = 0.9
 			}
@@ -145,7 +145,7 @@ func TestStream(t *testing.T) {
 	}
 	words := chunk(`{"role":"assistant","content":"Let me see."}`, "null") + chunk(`{}`, `"stop"`) + "data: [DONE]\n\n"
 	sure := small(t, saying(completion(call("hash", `{"text":"it"}`), "tool_calls", -0.001)))
-	_, text, _ := through(t, &Mode{Sidecar: sidecar.Sidecar{Rule: sidecar.Rule{NoCall: 0.5}, Reviser: sure}}, request+`,"stream":true}`, words) // told already
+	_, text, _ := through(t, &Mode{Sidecar: revise.Sidecar{Rule: revise.Rule{NoCall: 0.5}, Reviser: sure}}, request+`,"stream":true}`, words) // told already
 	if !strings.Contains(text, "Let me see.") || !strings.Contains(text, "[DONE]") || strings.Contains(text, "tool_calls") {
 		t.Errorf("words: %s", text)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/proxy"
-	"hone/internal/sidecar"
+	"hone/internal/proxy/revise"
 )
 
 // Served is a sidecar's model behind a server of chat completions that gives log-probabilities, as hone serve does.
@@ -27,8 +27,8 @@ type Served struct {
 const mostSaid = 4 << 20
 
 // Revise implements sidecar.Reviser.
-func (r Served) Revise(ctx context.Context, q sidecar.Question) (said sidecar.Said, err error) {
-	body, err := json.Marshal(map[string]any{"model": r.Model, "messages": sidecar.Prompt(q.Messages, q.Draft), "tools": q.Tools, "temperature": 0,
+func (r Served) Revise(ctx context.Context, q revise.Question) (said revise.Said, err error) {
+	body, err := json.Marshal(map[string]any{"model": r.Model, "messages": revise.Prompt(q.Messages, q.Draft), "tools": q.Tools, "temperature": 0,
 		"logprobs": true, "max_tokens": r.MaxTokens})
 	if err != nil {
 		return said, err
@@ -70,6 +70,6 @@ func (r Served) Revise(ctx context.Context, q sidecar.Question) (said sidecar.Sa
 	for _, t := range c.Logprobs.Content {
 		sum += t.Logprob
 	}
-	return sidecar.Said{Message: c.Message, Whole: c.FinishReason != "length", Probability: math.Exp(sum), PromptTokens: told.Usage.PromptTokens,
+	return revise.Said{Message: c.Message, Whole: c.FinishReason != "length", Probability: math.Exp(sum), PromptTokens: told.Usage.PromptTokens,
 		CompletionTokens: told.Usage.CompletionTokens}, nil
 }

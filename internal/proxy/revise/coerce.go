@@ -1,4 +1,4 @@
-package sidecar
+package revise
 
 import (
 	"math/big"
