@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/revise"
+	"hone/internal/proxy/sidecar"
 	"hone/internal/toolset"
 )
 
@@ -15,7 +15,7 @@ func newSidecar(a *app) *cobra.Command {
 
 func newSidecarData(a *app) *cobra.Command {
 	var servers toolset.Source
-	x := revise.MakeOptions{Temperatures: []float64{0, 1}}
+	x := sidecar.MakeOptions{Temperatures: []float64{0, 1}}
 	c := &cobra.Command{
 		Use:   "make-data",
 		Short: "Collect the imperfect calls of real models, and errors like theirs, with what would have been right",
@@ -33,7 +33,7 @@ func newSidecarData(a *app) *cobra.Command {
 			if err != nil || a.DryRun {
 				return err
 			}
-			made, err := revise.Make(c.Context(), a.Host, given, servers, x)
+			made, err := sidecar.Make(c.Context(), a.Host, given, servers, x)
 			if err != nil {
 				return err
 			}

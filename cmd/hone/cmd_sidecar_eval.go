@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/revise"
+	"hone/internal/proxy/sidecar"
 )
 
 func newSidecarEval(a *app) *cobra.Command {
-	o := revise.EvalOptions{}
+	o := sidecar.EvalOptions{}
 	c := &cobra.Command{
 		Use:   "eval",
 		Short: "Measure sidecars: what they mend, what they damage, and what that costs",
@@ -22,7 +22,7 @@ func newSidecarEval(a *app) *cobra.Command {
 			if err != nil || a.DryRun {
 				return err
 			}
-			report, err := revise.Eval(c.Context(), a.Host, given, o)
+			report, err := sidecar.Eval(c.Context(), a.Host, given, o)
 			if err != nil {
 				return err
 			}

@@ -4,12 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	reviser "hone/internal/proxy/revise"
-	"hone/internal/revise"
+	"hone/internal/proxy/sidecar"
 	"hone/internal/toolset"
 )
 
 func newSidecarTrain(a *app) *cobra.Command {
-	o := revise.TrainOptions{Weights: reviser.DefaultWeights()}
+	o := sidecar.TrainOptions{Weights: reviser.DefaultWeights()}
 	resume := false
 	c := &cobra.Command{
 		Use:   "train",
@@ -31,14 +31,14 @@ func newSidecarTrain(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return revise.Train(c.Context(), a.jobs(given), given, o)
+			return sidecar.Train(c.Context(), a.jobs(given), given, o)
 		},
 	}
 	f := c.Flags()
 	a.toolFlags(f, &o.Servers, &o.AllowFindings)
 	f.StringVar(&o.Data, "data", "", "folder that make-data wrote")
 	f.StringVar(&o.Output, "output-dir", "", "run directory; the adapter ends up in its folder final, with sidecar.json")
-	f.StringVar(&o.Method, "method", revise.MethodBoth, "both, sft or grpo")
+	f.StringVar(&o.Method, "method", sidecar.MethodBoth, "both, sft or grpo")
 	f.StringVar(&o.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	f.StringVar(&o.Adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	f.StringSliceVar(&o.Sources, "sources", nil, "learn from drafts of these sources alone (default all)")

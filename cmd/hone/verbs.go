@@ -5,7 +5,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/job"
-	"hone/internal/revise"
+	"hone/internal/proxy/sidecar"
 	"hone/internal/study"
 	"hone/internal/toolset"
 )
@@ -18,7 +18,7 @@ func (a *app) verbs() job.Verbs {
 		{Name: "dpo", Finished: job.HasAdapter, Resume: job.ResumeDPO},
 		{Name: "train", Finished: job.HasAdapter, Resume: job.ResumeTrain},
 		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
-		{Name: revise.TrainVerb, Finished: job.HasAdapter, Resume: revise.Resume},
+		{Name: sidecar.TrainVerb, Finished: job.HasAdapter, Resume: sidecar.Resume},
 		{Name: "demo", Finished: study.DemoEnded, Resume: study.ResumeDemo},
 		{Name: "demo learn", Finished: study.ComparisonEnded, Resume: study.ResumeComparison},
 	}
