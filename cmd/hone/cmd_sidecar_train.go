@@ -3,13 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	reviser "hone/internal/proxy/revise"
+	"hone/internal/proxy/revise"
 	"hone/internal/proxy/sidecar"
 	"hone/internal/toolset"
 )
 
 func newSidecarTrain(a *app) *cobra.Command {
-	o := sidecar.TrainOptions{Weights: reviser.DefaultWeights()}
+	o := sidecar.TrainOptions{Weights: revise.DefaultWeights()}
 	resume := false
 	c := &cobra.Command{
 		Use:   "train",
