@@ -9,7 +9,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/proxy"
 	"hone/internal/proxy/revise"
-	"hone/internal/proxy/revising"
 	serving "hone/internal/serve/local"
 )
 
@@ -18,7 +17,7 @@ const mostRevised = 256
 
 // openSidecar opens the mode Sidecar; without a model it is the fixer alone.
 func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func(), error) {
-	mode := &revising.Mode{Hint: o.Hint}
+	mode := &revise.Mode{Hint: o.Hint}
 	if o.Model == "" {
 		return mode, func() {}, nil
 	}
@@ -47,7 +46,7 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	mode.Sidecar = revise.Sidecar{Rule: rule, Reviser: revising.Served{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
+	mode.Sidecar = revise.Sidecar{Rule: rule, Reviser: revise.Served{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
 		URL: "http://127.0.0.1/v1/chat/completions", Model: m.ID, MaxTokens: mostRevised}}
 	return mode, m.Close, nil
 }

@@ -1,6 +1,4 @@
-// Package revising is the sidecar before an upstream: what the upstream answers is mended by the fixer, or revised by the sidecar's
-// model, or goes on as it is; see package sidecar.
-package revising
+package revise
 
 import (
 	"context"
@@ -10,12 +8,11 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/proxy"
-	"hone/internal/proxy/revise"
 )
 
 // Mode is the sidecar before an upstream.
 type Mode struct {
-	Sidecar revise.Sidecar
+	Sidecar Sidecar
 	// Hint tells the upstream once what is wrong with a call that could not be mended, and takes its second answer where it is valid.
 	Hint bool
 }
@@ -61,19 +58,19 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 		return err
 	}
 	m.count(x, d)
-	if d.Verdict == revise.Original && m.Hint {
+	if d.Verdict == Original && m.Hint {
 		if again, ok := m.hint(ctx, x, a, d); ok {
 			return x.Tell(again)
 		}
 	}
 	x.Decide(string(d.Verdict), d.Why, "decision", d)
-	if d.Verdict == revise.Mended || d.Verdict == revise.Revised {
+	if d.Verdict == Mended || d.Verdict == Revised {
 		a.Replace(d.Message, "tool_calls")
 	}
 	return x.Tell(a)
 }
 
-func (m *Mode) count(x *proxy.Exchange, d revise.Decision) {
+func (m *Mode) count(x *proxy.Exchange, d Decision) {
 	x.Count(decisions, 1, "verdict", string(d.Verdict))
 	x.Observe(seconds, time.Duration(d.Seconds*float64(time.Second)))
 	x.Count(tokens, float64(d.PromptTokens), "kind", "prompt")
@@ -81,10 +78,10 @@ func (m *Mode) count(x *proxy.Exchange, d revise.Decision) {
 }
 
 // hint asks the upstream once more, behind its draft and what is wrong with it. ok is false where that was no help.
-func (m *Mode) hint(ctx context.Context, x *proxy.Exchange, a *proxy.Answer, d revise.Decision) (_ *proxy.Answer, ok bool) {
-	said := chat.Message{Role: chat.Assistant, Content: revise.DraftText(a.Message)}
+func (m *Mode) hint(ctx context.Context, x *proxy.Exchange, a *proxy.Answer, d Decision) (_ *proxy.Answer, ok bool) {
+	said := chat.Message{Role: chat.Assistant, Content: DraftText(a.Message)}
 	last := len(x.Request.Messages) - 1
-	body, err := proxy.Insert(x.Body, map[int][]chat.Message{last: {said, revise.Hint(revise.Fixed{Problems: d.Problems})}})
+	body, err := proxy.Insert(x.Body, map[int][]chat.Message{last: {said, Hint(Fixed{Problems: d.Problems})}})
 	if err != nil {
 		return nil, false
 	}
@@ -93,7 +90,7 @@ func (m *Mode) hint(ctx context.Context, x *proxy.Exchange, a *proxy.Answer, d r
 		x.Count(hints, 1, "helped", "no")
 		return nil, false
 	}
-	fixed := revise.NewFixer(x.Request.Tools).Fix(again.Message)
+	fixed := NewFixer(x.Request.Tools).Fix(again.Message)
 	if !fixed.Valid() || len(fixed.Message.ToolCalls) == 0 {
 		x.Count(hints, 1, "helped", "no")
 		return nil, false

@@ -1,4 +1,4 @@
-package revising
+package revise
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/proxy"
-	"hone/internal/proxy/revise"
 )
 
 // Served is a sidecar's model behind a server of chat completions that gives log-probabilities, as hone serve does.
@@ -27,8 +26,8 @@ type Served struct {
 const mostSaid = 4 << 20
 
 // Revise implements sidecar.Reviser.
-func (r Served) Revise(ctx context.Context, q revise.Question) (said revise.Said, err error) {
-	body, err := json.Marshal(map[string]any{"model": r.Model, "messages": revise.Prompt(q.Messages, q.Draft), "tools": q.Tools, "temperature": 0,
+func (r Served) Revise(ctx context.Context, q Question) (said Said, err error) {
+	body, err := json.Marshal(map[string]any{"model": r.Model, "messages": Prompt(q.Messages, q.Draft), "tools": q.Tools, "temperature": 0,
 		"logprobs": true, "max_tokens": r.MaxTokens})
 	if err != nil {
 		return said, err
@@ -70,6 +69,6 @@ func (r Served) Revise(ctx context.Context, q revise.Question) (said revise.Said
 	for _, t := range c.Logprobs.Content {
 		sum += t.Logprob
 	}
-	return revise.Said{Message: c.Message, Whole: c.FinishReason != "length", Probability: math.Exp(sum), PromptTokens: told.Usage.PromptTokens,
+	return Said{Message: c.Message, Whole: c.FinishReason != "length", Probability: math.Exp(sum), PromptTokens: told.Usage.PromptTokens,
 		CompletionTokens: told.Usage.CompletionTokens}, nil
 }

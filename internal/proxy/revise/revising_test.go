@@ -1,4 +1,4 @@
-package revising
+package revise
 
 import (
 	"encoding/json"
@@ -13,12 +13,11 @@ import (
 	"go.uber.org/goleak"
 
 	"hone/internal/proxy"
-	"hone/internal/proxy/revise"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func call(name, arguments string) string {
+func callJSON(name, arguments string) string {
 	return fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"u1","type":"function","function":{"name":%q,"arguments":%q}}]}`, name, arguments)
 }
 
@@ -62,19 +61,19 @@ func through(t *testing.T, m *Mode, body string, says ...string) (*http.Response
 }
 
 // small is a sidecar's model behind a server.
-func small(t *testing.T, answer http.HandlerFunc) revise.Reviser {
+func small(t *testing.T, answer http.HandlerFunc) Reviser {
 	s := httptest.NewServer(answer)
 	t.Cleanup(s.Close)
 	return Served{Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, URL: s.URL, Model: "small", MaxTokens: 9}
 }
 
-func saying(text string) http.HandlerFunc {
+func completes(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
 func TestDecides(t *testing.T) {
-	right, wrong := call("hash", `{"text":"it"}`), call("hash", `{"words":1}`)
-	sure := saying(completion(right, "tool_calls", -0.001))
+	right, wrong := callJSON("hash", `{"text":"it"}`), callJSON("hash", `{"words":1}`)
+	sure := completes(completion(right, "tool_calls", -0.001))
 	for name, c := range map[string]struct {
 		model    http.HandlerFunc
 		upstream string
@@ -83,12 +82,12 @@ func TestDecides(t *testing.T) {
 		header   string
 	}{
 		"right":                {sure, completion(right, "tool_calls", 0), request + "}", true, "sidecar=untouched; the sidecar says the same"},
-		"the fixer mends":      {nil, completion(call("Hash", `{'text': 'it'}`), "tool_calls", 0), request + "}", false, "sidecar=mended; tool_name hash, single_quotes hash"},
+		"the fixer mends":      {nil, completion(callJSON("Hash", `{'text': 'it'}`), "tool_calls", 0), request + "}", false, "sidecar=mended; tool_name hash, single_quotes hash"},
 		"in the text":          {nil, completion(`{"role":"assistant","content":"{\"name\": \"hash\", \"arguments\": {\"text\": \"it\"}}"}`, "stop", 0), request + "}", false, "sidecar=mended; rescued"},
 		"the sidecar revises":  {sure, completion(wrong, "tool_calls", 0), request + "}", false, "sidecar=revised; the sidecar's call, with probability 0.999"},
 		"no sidecar":           {nil, completion(wrong, "tool_calls", 0), request + "}", true, "sidecar=original; there is no sidecar; the draft: missing property 'text'"},
-		"the sidecar is wrong": {saying(completion(wrong, "tool_calls", -0.001)), completion(wrong, "tool_calls", 0), request + "}", true, "sidecar=original; the revision is not valid"},
-		"the sidecar is cut":   {saying(completion(right, "length", -0.001)), completion(wrong, "tool_calls", 0), request + "}", true, "sidecar=original; the revision is cut off"},
+		"the sidecar is wrong": {completes(completion(wrong, "tool_calls", -0.001)), completion(wrong, "tool_calls", 0), request + "}", true, "sidecar=original; the revision is not valid"},
+		"the sidecar is cut":   {completes(completion(right, "length", -0.001)), completion(wrong, "tool_calls", 0), request + "}", true, "sidecar=original; the revision is cut off"},
 		"the sidecar fails":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, completion(wrong, "tool_calls", 0), request + "}", true, "sidecar=original; the sidecar failed"},
 		"the sidecar is late": {func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.ReadAll(r.Body) // a server that has not read the request does not see that the client has gone
@@ -102,7 +101,7 @@ func TestDecides(t *testing.T) {
 		"cut":              {sure, completion(wrong, "length", 0), request + "}", true, "sidecar=passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Mode{Sidecar: revise.Sidecar{Rule: revise.Rule{Confidence: 0.9, NoCall: 1, Deadline: 20 * time.Second}}}
+			m := &Mode{Sidecar: Sidecar{Rule: Rule{Confidence: 0.9, NoCall: 1, Deadline: 20 * time.Second}}}
 			if name == "a call for words" {
 				m.Sidecar.NoCall = 0.9
 			}
@@ -128,7 +127,7 @@ func TestDecides(t *testing.T) {
 
 // The upstream is told once of what could not be mended; where its second answer is no better, the first goes on.
 func TestHint(t *testing.T) {
-	right, wrong := completion(call("hash", `{"text":"it"}`), "tool_calls", 0), completion(call("hash", `{"words":1}`), "tool_calls", 0)
+	right, wrong := completion(callJSON("hash", `{"text":"it"}`), "tool_calls", 0), completion(callJSON("hash", `{"words":1}`), "tool_calls", 0)
 	r, text, got := through(t, &Mode{Hint: true}, request+"}", wrong, right)
 	if len(got) != 2 || !strings.Contains(got[1], "missing property 'text'") || !strings.Contains(text, `\"it\"`) || !strings.HasPrefix(r.Header.Get(proxy.DecisionHeader), "sidecar=hinted") {
 		t.Errorf("asked %q, told %s %s", got, text, r.Header.Get(proxy.DecisionHeader))
@@ -144,8 +143,8 @@ func TestStream(t *testing.T) {
 		return fmt.Sprintf("data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", delta, finish)
 	}
 	words := chunk(`{"role":"assistant","content":"Let me see."}`, "null") + chunk(`{}`, `"stop"`) + "data: [DONE]\n\n"
-	sure := small(t, saying(completion(call("hash", `{"text":"it"}`), "tool_calls", -0.001)))
-	_, text, _ := through(t, &Mode{Sidecar: revise.Sidecar{Rule: revise.Rule{NoCall: 0.5}, Reviser: sure}}, request+`,"stream":true}`, words) // told already
+	sure := small(t, completes(completion(callJSON("hash", `{"text":"it"}`), "tool_calls", -0.001)))
+	_, text, _ := through(t, &Mode{Sidecar: Sidecar{Rule: Rule{NoCall: 0.5}, Reviser: sure}}, request+`,"stream":true}`, words) // told already
 	if !strings.Contains(text, "Let me see.") || !strings.Contains(text, "[DONE]") || strings.Contains(text, "tool_calls") {
 		t.Errorf("words: %s", text)
 	}

@@ -1,4 +1,4 @@
-package revising
+package revise
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/proxy"
-	"hone/internal/proxy/revise"
 )
 
 // offered are the tools of the requests below.
@@ -26,9 +25,9 @@ func offered() []chat.Tool {
 type lie struct {
 	deltas  []string // of tool_calls
 	whole   string
-	fixer   revise.Verdict // what becomes of it without a model
-	revised revise.Verdict // and with one that knows the right call
-	calls   []string       // behind the fixer: names and arguments
+	fixer   Verdict  // what becomes of it without a model
+	revised Verdict  // and with one that knows the right call
+	calls   []string // behind the fixer: names and arguments
 }
 
 func lies() map[string]lie {
@@ -38,7 +37,7 @@ func lies() map[string]lie {
 	said := func(calls ...string) string {
 		return `{"role":"assistant","content":null,"tool_calls":[` + strings.Join(calls, ",") + `]}`
 	}
-	simple := func(name, arguments string, fixer, revised revise.Verdict, calls ...string) lie {
+	simple := func(name, arguments string, fixer, revised Verdict, calls ...string) lie {
 		c := one("u1", name, arguments)
 		return lie{[]string{c}, said(c), fixer, revised, calls}
 	}
@@ -47,29 +46,29 @@ func lies() map[string]lie {
 		many = append(many, fmt.Sprintf(`{"index":%d,"id":"u1","type":"function","function":{"name":"hash","arguments":"{\"text\":\"%d\"}"}}`, i, i))
 	}
 	return map[string]lie{
-		"a tool that does not exist":       simple("format_disk", `{"text":"it"}`, revise.Original, revise.Revised),
-		"a tool without a name":            simple("", `{"text":"it"}`, revise.Original, revise.Revised),
-		"a name that is a header":          simple("hash\r\nX-Evil: 1", `{"text":"it"}`, revise.Original, revise.Revised),
-		"a name that ends an event":        simple("x\n\ndata: {\"choices\":[]}\n\n", `{}`, revise.Original, revise.Revised),
-		"a required argument is missing":   simple("hash", `{}`, revise.Original, revise.Revised),
-		"an argument of the wrong type":    simple("hash", `{"text":["it"]}`, revise.Mended, revise.Mended, `hash{"text":"it"}`),
-		"a value that is none of the enum": simple("clock", `{"zone":"Mars"}`, revise.Original, revise.Revised),
-		"an argument that is forbidden":    simple("hash", `{"text":"it","sudo":true}`, revise.Mended, revise.Mended, `hash{"text":"it"}`),
-		"an argument twice":                simple("hash", `{"text":"it","text":"him"}`, revise.Original, revise.Revised),
-		"arguments that are a list":        simple("hash", `["it"]`, revise.Original, revise.Revised),
-		"arguments that are prose":         simple("hash", `please hash it`, revise.Original, revise.Revised),
-		"arguments without end":            simple("hash", `{"text":"it`, revise.Original, revise.Revised),
-		"arguments a thousand deep":        simple("hash", strings.Repeat(`{"text":`, 1000)+`1`+strings.Repeat(`}`, 1000), revise.Original, revise.Revised),
-		"a name in other case":             simple("Hash", `{"text":"it"}`, revise.Mended, revise.Mended, `hash{"text":"it"}`),
-		"forty calls under one id":         {many, said(many...), revise.Untouched, revise.Revised, nil},
+		"a tool that does not exist":       simple("format_disk", `{"text":"it"}`, Original, Revised),
+		"a tool without a name":            simple("", `{"text":"it"}`, Original, Revised),
+		"a name that is a header":          simple("hash\r\nX-Evil: 1", `{"text":"it"}`, Original, Revised),
+		"a name that ends an event":        simple("x\n\ndata: {\"choices\":[]}\n\n", `{}`, Original, Revised),
+		"a required argument is missing":   simple("hash", `{}`, Original, Revised),
+		"an argument of the wrong type":    simple("hash", `{"text":["it"]}`, Mended, Mended, `hash{"text":"it"}`),
+		"a value that is none of the enum": simple("clock", `{"zone":"Mars"}`, Original, Revised),
+		"an argument that is forbidden":    simple("hash", `{"text":"it","sudo":true}`, Mended, Mended, `hash{"text":"it"}`),
+		"an argument twice":                simple("hash", `{"text":"it","text":"him"}`, Original, Revised),
+		"arguments that are a list":        simple("hash", `["it"]`, Original, Revised),
+		"arguments that are prose":         simple("hash", `please hash it`, Original, Revised),
+		"arguments without end":            simple("hash", `{"text":"it`, Original, Revised),
+		"arguments a thousand deep":        simple("hash", strings.Repeat(`{"text":`, 1000)+`1`+strings.Repeat(`}`, 1000), Original, Revised),
+		"a name in other case":             simple("Hash", `{"text":"it"}`, Mended, Mended, `hash{"text":"it"}`),
+		"forty calls under one id":         {many, said(many...), Untouched, Revised, nil},
 		"two calls under one id, both to mend": {[]string{one("u1", "Hash", `{"text":"a"}`), `{"index":1,"id":"u1","type":"function","function":{"name":"Hash","arguments":"{\"text\":\"b\"}"}}`},
-			said(one("u1", "Hash", `{"text":"a"}`), one("u1", "Hash", `{"text":"b"}`)), revise.Mended, revise.Revised, []string{`hash{"text":"a"}`, `hash{"text":"b"}`}},
-		"another id in the middle":             {[]string{one("u1", "hash", `{"te`), `{"index":0,"id":"u2","function":{"arguments":"xt\":\"it\"}"}}`}, "", revise.Untouched, revise.Untouched, []string{`hash{"text":"it"}`}},
-		"another id and name in the middle":    {[]string{one("u1", "hash", `{"text":"a"}`), one("u2", "hash", `{"text":"b"}`)}, "", revise.Untouched, revise.Revised, []string{`hash{"text":"a"}`, `hash{"text":"b"}`}},
-		"another name in the middle":           {[]string{one("u1", "hash", `{"text"`), one("u1", "clock", `:"it"}`)}, "", revise.Untouched, revise.Untouched, []string{`hash{"text":"it"}`}},
-		"places that jump and go back":         {[]string{`{"index":7,"id":"u1","function":{"name":"hash","arguments":"{\"text\":"}}`, `{"index":-3,"id":"u2","function":{"name":"clock","arguments":"{}"}}`, `{"index":7,"function":{"arguments":"\"it\"}"}}`}, "", revise.Untouched, revise.Revised, []string{`hash{"text":"it"}`, `clock{}`}},
-		"the name comes behind the arguments":  {[]string{`{"index":0,"id":"u1","function":{"arguments":"{\"text\":\"it\"}"}}`, `{"index":0,"function":{"name":"hash","arguments":""}}`}, "", revise.Untouched, revise.Untouched, []string{`hash{"text":"it"}`}},
-		"a tool that does not exist, of three": {[]string{one("u1", "hash", `{"text":"a"}`), `{"index":1,"id":"u2","function":{"name":"rm","arguments":"{}"}}`}, said(one("u1", "hash", `{"text":"a"}`), one("u2", "rm", `{}`)), revise.Original, revise.Revised, nil},
+			said(one("u1", "Hash", `{"text":"a"}`), one("u1", "Hash", `{"text":"b"}`)), Mended, Revised, []string{`hash{"text":"a"}`, `hash{"text":"b"}`}},
+		"another id in the middle":             {[]string{one("u1", "hash", `{"te`), `{"index":0,"id":"u2","function":{"arguments":"xt\":\"it\"}"}}`}, "", Untouched, Untouched, []string{`hash{"text":"it"}`}},
+		"another id and name in the middle":    {[]string{one("u1", "hash", `{"text":"a"}`), one("u2", "hash", `{"text":"b"}`)}, "", Untouched, Revised, []string{`hash{"text":"a"}`, `hash{"text":"b"}`}},
+		"another name in the middle":           {[]string{one("u1", "hash", `{"text"`), one("u1", "clock", `:"it"}`)}, "", Untouched, Untouched, []string{`hash{"text":"it"}`}},
+		"places that jump and go back":         {[]string{`{"index":7,"id":"u1","function":{"name":"hash","arguments":"{\"text\":"}}`, `{"index":-3,"id":"u2","function":{"name":"clock","arguments":"{}"}}`, `{"index":7,"function":{"arguments":"\"it\"}"}}`}, "", Untouched, Revised, []string{`hash{"text":"it"}`, `clock{}`}},
+		"the name comes behind the arguments":  {[]string{`{"index":0,"id":"u1","function":{"arguments":"{\"text\":\"it\"}"}}`, `{"index":0,"function":{"name":"hash","arguments":""}}`}, "", Untouched, Untouched, []string{`hash{"text":"it"}`}},
+		"a tool that does not exist, of three": {[]string{one("u1", "hash", `{"text":"a"}`), `{"index":1,"id":"u2","function":{"name":"rm","arguments":"{}"}}`}, said(one("u1", "hash", `{"text":"a"}`), one("u2", "rm", `{}`)), Original, Revised, nil},
 	}
 }
 
@@ -139,8 +138,8 @@ func told(t *testing.T, r *http.Response, text string) (calls []chat.ToolCall, d
 // An upstream that lies in its calls: what a client gets is the upstream's own bytes, or calls of tools that it offered, which fit their schemas
 // and have ids of their own; and it is told which.
 func TestLyingCalls(t *testing.T) {
-	knows := saying(completion(call("hash", `{"text":"it"}`), "tool_calls", -0.001))
-	fixer := revise.NewFixer(offered())
+	knows := completes(completion(callJSON("hash", `{"text":"it"}`), "tool_calls", -0.001))
+	fixer := NewFixer(offered())
 	tools, err := json.Marshal(offered())
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +152,7 @@ func TestLyingCalls(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, stream %v, sidecar %v", name, streams, asked), func(t *testing.T) {
-					m := &Mode{Sidecar: revise.Sidecar{Rule: revise.Rule{Confidence: 0.9, Deadline: 20 * time.Second}}}
+					m := &Mode{Sidecar: Sidecar{Rule: Rule{Confidence: 0.9, Deadline: 20 * time.Second}}}
 					want := l.fixer
 					if asked {
 						m.Sidecar.Reviser, want = small(t, knows), l.revised
@@ -167,7 +166,7 @@ func TestLyingCalls(t *testing.T) {
 					if r.StatusCode != 200 || r.Header.Get("X-Evil") != "" || !strings.HasPrefix(decision, string(want)+";") {
 						t.Errorf("status %d, decision %q, want %s", r.StatusCode, decision, want)
 					}
-					if want == revise.Untouched || want == revise.Original {
+					if want == Untouched || want == Original {
 						if text != says {
 							t.Errorf("%s, and the client was told\n%s, not\n%s", want, text, says)
 						}
@@ -180,7 +179,7 @@ func TestLyingCalls(t *testing.T) {
 						}
 						ids, got = append(ids, c.ID), append(got, c.Name+strings.ReplaceAll(c.Arguments, " ", ""))
 					}
-					if want == revise.Mended && !slices.Equal(got, l.calls) || want == revise.Revised && !slices.Equal(got, []string{`hash{"text":"it"}`}) {
+					if want == Mended && !slices.Equal(got, l.calls) || want == Revised && !slices.Equal(got, []string{`hash{"text":"it"}`}) {
 						t.Errorf("the client was told of %q", got)
 					}
 				})
@@ -197,13 +196,13 @@ func TestGathersLyingStreams(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			reviser := reading(func(q revise.Question) {
+			reviser := reading(func(q Question) {
 				for _, c := range q.Draft.Message.ToolCalls {
 					got = append(got, c.Name+c.Arguments)
 				}
 			})
 			tools, _ := json.Marshal(offered())
-			through(t, &Mode{Sidecar: revise.Sidecar{Rule: revise.Rule{Confidence: 0.5}, Reviser: reviser}}, `{"model":"big","messages":[{"role":"user","content":"Hash it."}],"stream":true,"tools":`+string(tools)+"}", l.stream())
+			through(t, &Mode{Sidecar: Sidecar{Rule: Rule{Confidence: 0.5}, Reviser: reviser}}, `{"model":"big","messages":[{"role":"user","content":"Hash it."}],"stream":true,"tools":`+string(tools)+"}", l.stream())
 			if !slices.Equal(got, l.calls) {
 				t.Errorf("read %q, want %q", got, l.calls)
 			}
@@ -212,10 +211,10 @@ func TestGathersLyingStreams(t *testing.T) {
 }
 
 // reading is a reviser that only looks.
-type reading func(revise.Question)
+type reading func(Question)
 
 // Revise implements sidecar.Reviser.
-func (r reading) Revise(_ context.Context, q revise.Question) (revise.Said, error) {
+func (r reading) Revise(_ context.Context, q Question) (Said, error) {
 	r(q)
-	return revise.Said{}, nil
+	return Said{}, nil
 }
