@@ -251,7 +251,7 @@ func common(a, b any, kept *int) (any, bool) {
 
 // Answers says why the answer that a scenario wants is not what its gold calls answer now: its value stands elsewhere, or is
 // another. looked is false where that cannot be told: nothing says where its value stood, and it stands nowhere in the answer now.
-// Checks of answers are held against the gold answer alone by others (package vet), which does not move.
+// Checks of answers are held against the gold answer alone by others (package checktest), which does not move.
 func Answers(ctx context.Context, from environment.Tools, s scenario.Scenario, before string) (why string, looked bool, err error) {
 	if !slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.AnswerCheck && c.Equals != nil }) || len(s.Gold) == 0 {
 		return "", true, nil

@@ -1,5 +1,6 @@
 // Package revise revises the tool calls of another model, the upstream: a deterministic Fixer, a Decision that asks a model only
 // where the fixer does not do, the environment in which that model is trained, and what it is measured by.
+// Mode is all of it before an upstream: an answer is mended by the fixer, or revised by the sidecar's model, or goes on as it is.
 //
 // Example. The upstream answers {"name": "hsh", "arguments": "{'n': '3'}"} where the tool is hash(n: integer). The fixer alone makes
 // {"name": "hash", "arguments": {"n": 3}} of it. Had it named a tool that is near to none, the sidecar would be asked.

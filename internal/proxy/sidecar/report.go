@@ -66,7 +66,7 @@ type PartRates struct {
 // bootstrap is the intervals'.
 func (e *evaluation) bootstrap() eval.Bootstrap { return job.IntervalsOf(e.c) }
 
-// evalRows are a system's rows as package eval takes them: those of one scenario are one piece of evidence. Only rows that keep holds are
+// evalRows are a system's rows as package stats takes them: those of one scenario are one piece of evidence. Only rows that keep holds are
 // taken, and of those with a system that says nothing none.
 func (e *evaluation) evalRows(system string, keep func(*revise.Row) bool) (rows []eval.Row) {
 	for i := range e.rows {

@@ -1,4 +1,4 @@
-// Package sidecar does the work of hone sidecar: it makes the data of package sidecar from real models and from errors that are fitted to
+// Package sidecar does the work of hone sidecar: it makes the data of package revise from real models and from errors that are fitted to
 // theirs, trains a sidecar in a run directory, and measures it against what there is without one.
 package sidecar
 
