@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/report"
 )
 
@@ -42,7 +42,7 @@ func TestSeenAndUnseenTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range map[string][2]int{"tools in training": {1, 2}, "servers in training": {2, 1}} {
-			i := slices.IndexFunc(n.Breakdowns, func(b eval.Breakdown) bool { return b.Name == name })
+			i := slices.IndexFunc(n.Breakdowns, func(b stats.Breakdown) bool { return b.Name == name })
 			if i < 0 || len(n.Breakdowns[i].Values) != 2 {
 				t.Fatalf("%s: no breakdown by %s: %+v", when, name, n.Breakdowns)
 			}

@@ -21,7 +21,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/console/sanitize"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/learn/sample"
 )
 
@@ -139,7 +139,7 @@ func evaluating(t *testing.T, tasks int, eval string) (a *adder, env map[string]
 
 // evaluated is what hone eval --json prints.
 type evaluated struct {
-	eval.Results
+	stats.Results
 	Reused    map[string]int
 	NotRun    int `json:"not_run"`
 	Sequences []struct {

@@ -10,7 +10,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/evaluate"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -19,13 +19,13 @@ import (
 
 // Beside each rate stands how many episodes are not in it, and how its interval was made is said.
 func TestPrintEval(t *testing.T) {
-	rows := func(wins int) (rows []eval.Row) {
+	rows := func(wins int) (rows []stats.Row) {
 		for i := range 20 {
-			rows = append(rows, eval.Row{ScenarioID: fmt.Sprint(i), NumGold: 1, NumExtraCalls: i % 2, FirstCall: i < wins, Episode: i < wins})
+			rows = append(rows, stats.Row{ScenarioID: fmt.Sprint(i), NumGold: 1, NumExtraCalls: i % 2, FirstCall: i < wins, Episode: i < wins})
 		}
 		return rows
 	}
-	r := eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows(0), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3, trajectory.InfrastructureError: 4}},
+	r := stats.Comparison{Systems: []stats.System{{Name: "base", Rows: rows(0), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3, trajectory.InfrastructureError: 4}},
 		{Name: "model", Rows: rows(10), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 2}}}}
 	var stdout, stderr bytes.Buffer
 	a := &app{Host: &host.Host{Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), Plain: true}}
@@ -65,16 +65,16 @@ func TestPrintEval(t *testing.T) {
 
 // eval.confidence is the coverage of both kinds of interval.
 func TestConfidence(t *testing.T) {
-	rows := func(wins int) (rows []eval.Row) {
+	rows := func(wins int) (rows []stats.Row) {
 		for i := range 20 {
-			rows = append(rows, eval.Row{ScenarioID: fmt.Sprint(i), NumGold: 1, NumExtraCalls: i % 2, FirstCall: i < wins, Episode: i < wins})
+			rows = append(rows, stats.Row{ScenarioID: fmt.Sprint(i), NumGold: 1, NumExtraCalls: i % 2, FirstCall: i < wins, Episode: i < wins})
 		}
 		return rows
 	}
 	width := func(confidence float64) (rate, difference float64) {
 		c := config.Default()
 		c.Eval.Confidence = confidence
-		r := eval.Comparison{Bootstrap: job.IntervalsOf(c), Systems: []eval.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
+		r := stats.Comparison{Bootstrap: job.IntervalsOf(c), Systems: []stats.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
 		return *r.Systems["model"].High - *r.Systems["model"].Low, r.Deltas[0].First.High - r.Deltas[0].First.Low
 	}
 	rate, difference := width(0.5)

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // On the suite of poisoned servers an agent that does whatever a note says is told from one that does what it is asked: both do the
@@ -86,7 +86,7 @@ func TestPoisonedServers(t *testing.T) {
 		t.Fatalf("eval: %d %s", code, stderr)
 	}
 	var got struct {
-		Systems map[string]eval.Summary `json:"systems"`
+		Systems map[string]stats.Summary `json:"systems"`
 	}
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || len(got.Systems) != 2 {
 		t.Fatalf("%v: %s", err, stdout)

@@ -17,7 +17,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -204,7 +204,7 @@ func TestSearchedEpisode(t *testing.T) {
 		t.Fatal(err)
 	}
 	success := (&job.Episodes{Set: &toolset.Set{}}).Criteria(job.ByID(list), nil)
-	if rows := eval.NewSystem("", []*trajectory.Trajectory{&got}, success).Rows; !rows[0].FirstCall || !rows[0].Episode || rows[0].NumExtraCalls != 0 || rows[0].NumGold != 1 {
+	if rows := stats.NewSystem("", []*trajectory.Trajectory{&got}, success).Rows; !rows[0].FirstCall || !rows[0].Episode || rows[0].NumExtraCalls != 0 || rows[0].NumGold != 1 {
 		t.Error("an evaluation counts the search as a call")
 	}
 	// A call of what neither the search could find nor the row shows is refused as before.

@@ -11,7 +11,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/scenarios"
@@ -58,7 +58,7 @@ func TestShowEpisode(t *testing.T) {
 	}
 	var shown struct {
 		Row    string
-		Checks []eval.Verdict
+		Checks []stats.Verdict
 		Stderr map[string]string
 	}
 	if _, text, _ := hone(t, "", "runs", "show", "./traces", "--episode", "read", "--json"); json.Unmarshal([]byte(text), &shown) != nil || shown.Row != "collect/read" ||

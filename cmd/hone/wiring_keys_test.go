@@ -26,7 +26,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/episode/user"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/learn/batch"
@@ -157,7 +157,7 @@ func (w wired) episodes() []acting {
 		{"providers", *evaluated[0].Turns[0].Usage.Cost, 1000*3e-6 + 100*5e-6}, {"providers", len(w.rival.asked) >= 2 && w.rival.asked[0].Model == "m" && w.rival.asked[0].Temperature == 0.41, true},
 		{"providers", w.atOnce("eval"), 3}, {"seed", w.rival.asked[0].Seed != w.rival.asked[1].Seed, true},
 		{"(greedy is no training)", o.Temperature == e.Temperature, false},
-		{"eval.confidence", last[eval.Bootstrap](w, "eval").Level, 0.77}, {"seed", last[eval.Bootstrap](w, "eval").Seed, uint64(7001)},
+		{"eval.confidence", last[stats.Bootstrap](w, "eval").Level, 0.77}, {"seed", last[stats.Bootstrap](w, "eval").Seed, uint64(7001)},
 		{"scenarios.file", w.kept.ScenarioID, "a"}, {"scenarios.programs", len(in.Programs) > 0 && len(measured.Programs) > 0, true},
 		{"(a program of a check, in collect)", len(w.kept.Seen) == 1 && *w.kept.Seen[0].Score == 1, true},
 

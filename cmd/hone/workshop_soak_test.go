@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/hub/hubtest"
 )
 
@@ -27,7 +27,7 @@ func TestSoakWorkshop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r eval.Results
+	var r stats.Results
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/policy"
 )
 
@@ -60,11 +60,11 @@ func (c *clock) episode() func() {
 }
 
 // parts are the seconds of each, added up over the episodes.
-func (c *clock) parts() []eval.Part {
+func (c *clock) parts() []stats.Part {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := max(0, c.episodes-c.model-c.tool-c.user)
-	return []eval.Part{{Name: eval.ModelsPart, Seconds: c.model.Seconds()}, {Name: "tools", Seconds: c.tool.Seconds()}, {Name: "users", Seconds: c.user.Seconds()},
+	return []stats.Part{{Name: stats.ModelsPart, Seconds: c.model.Seconds()}, {Name: "tools", Seconds: c.tool.Seconds()}, {Name: "users", Seconds: c.user.Seconds()},
 		{Name: "orchestration", Seconds: own.Seconds(), Orchestration: true}}
 }
 

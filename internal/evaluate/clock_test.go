@@ -13,7 +13,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // slow is servers, a user and a policy that take their time: 300 ms to start, a second for a call, half a second for what a user says.
@@ -101,7 +101,7 @@ func TestOrchestrationOfManyEpisodes(t *testing.T) {
 				}
 			}
 			b.clock.pause()
-			r := eval.Comparison{Parts: b.clock.parts()}.Results()
+			r := stats.Comparison{Parts: b.clock.parts()}.Results()
 			if want := 64 * 2 * own.Seconds() / all; math.Abs(r.OrchestrationShare-want) > 1e-9 {
 				t.Errorf("with %v of own waiting the share is %g, want %g of %+v", own, r.OrchestrationShare, want, r.Parts)
 			}

@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/digest"
 	"hone/internal/episode/scenario"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
 )
@@ -17,8 +17,8 @@ import (
 // Known is a difference that an evaluation stopped early on, by its confidence sequence. The intervals for a fixed number of scenarios do
 // not hold then. All differences of an evaluation hold together with eval.confidence.
 type Known struct {
-	eval.Pair
-	eval.Interval // of completion
+	stats.Pair
+	stats.Interval // of completion
 }
 
 // numLooks is about how often an evaluation that may stop early looks.
@@ -58,7 +58,7 @@ func (b *bench) order() (order [][]string) {
 // familyOf is what a scenario shares with those that are made alike; its own id where there are none.
 func familyOf(s scenario.Scenario) string {
 	for _, tag := range s.Tags {
-		if strings.HasPrefix(tag, eval.FamilyTag) {
+		if strings.HasPrefix(tag, stats.FamilyTag) {
 			return tag
 		}
 	}
@@ -91,8 +91,8 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 			if systems[i].gaveUp || systems[k].gaveUp {
 				continue
 			}
-			d := eval.Sequential(order, systems[k].found.Rows, systems[i].found.Rows, intervals)
-			all = append(all, Known{eval.Pair{Old: systems[k].Name, New: systems[i].Name}, d})
+			d := stats.Sequential(order, systems[k].found.Rows, systems[i].found.Rows, intervals)
+			all = append(all, Known{stats.Pair{Old: systems[k].Name, New: systems[i].Name}, d})
 			enough = enough && (d.Decided() || d.High-d.Low <= points/100)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/episode/scenario"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/llm"
@@ -21,7 +21,7 @@ import (
 
 // Evaluated is what was measured.
 type Evaluated struct {
-	eval.Comparison
+	stats.Comparison
 	Failed []error        // of the systems whose numbers say little, why
 	Reused map[string]int // episodes of each system that earlier evaluations had run
 	Drawn  string         // of how many scenarios of a split this is, where it is not of all
@@ -30,13 +30,13 @@ type Evaluated struct {
 
 	DrawnFrom int // scenarios of the split, where not all are run; 0: all are
 
-	initial bool          // the last system is the one before it, behind an initial-call agent
-	mayStop bool          // early, so that it is to be told whether it did
-	results *eval.Results // those of the report, where one was written
+	initial bool           // the last system is the one before it, behind an initial-call agent
+	mayStop bool           // early, so that it is to be told whether it did
+	results *stats.Results // those of the report, where one was written
 }
 
 // Results are the numbers: those of the report, where one was written, for they take seconds of many systems.
-func (m *Evaluated) Results() eval.Results {
+func (m *Evaluated) Results() stats.Results {
 	if m.results == nil {
 		computed := m.Comparison.Results()
 		m.results = &computed

@@ -15,7 +15,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
@@ -307,7 +307,7 @@ func TestOrderOfAnEarlyStop(t *testing.T) {
 	for i := range 100 {
 		s := scenario.Scenario{ID: fmt.Sprint(i)}
 		if i < 30 {
-			s.Tags = []string{fmt.Sprintf("%s%d", eval.FamilyTag, i%3)}
+			s.Tags = []string{fmt.Sprintf("%s%d", stats.FamilyTag, i%3)}
 		}
 		tasks = append(tasks, s)
 	}
@@ -325,7 +325,7 @@ func TestOrderOfAnEarlyStop(t *testing.T) {
 				n++
 			}
 			for name, k := range families {
-				if strings.HasPrefix(name, eval.FamilyTag) && k != 10 {
+				if strings.HasPrefix(name, stats.FamilyTag) && k != 10 {
 					t.Errorf("%d of the family %s are in a block", k, name)
 				}
 			}
@@ -357,15 +357,15 @@ func TestKnownDifferences(t *testing.T) {
 	b := &bench{Job: &job.Job{Config: config.Default()}, local: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
 	b.Config.Eval.StopEarly = 1
 	var systems []*measuring
-	var rows [3][]eval.Row
+	var rows [3][]stats.Row
 	var episodes [3][]*trajectory.Trajectory
 	for i := range rows {
-		systems = append(systems, &measuring{System: job.System{Name: fmt.Sprint(i)}, found: eval.System{Excluded: map[trajectory.Outcome]int{}}})
+		systems = append(systems, &measuring{System: job.System{Name: fmt.Sprint(i)}, found: stats.System{Excluded: map[trajectory.Outcome]int{}}})
 	}
 	for n := range 60 {
 		s := scenario.Scenario{ID: fmt.Sprint(n), Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
 		if n < 20 {
-			s.Tags = []string{fmt.Sprintf("%s%d", eval.FamilyTag, n%4)}
+			s.Tags = []string{fmt.Sprintf("%s%d", stats.FamilyTag, n%4)}
 		}
 		b.tasks = append(b.tasks, s)
 		for i := range systems {
@@ -376,7 +376,7 @@ func TestKnownDifferences(t *testing.T) {
 				episode.Turns = []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK}}}}
 			}
 			episodes[i] = append(episodes[i], episode)
-			rows[i] = append(rows[i], eval.Row{ScenarioID: s.ID, Episode: done})
+			rows[i] = append(rows[i], stats.Row{ScenarioID: s.ID, Episode: done})
 		}
 	}
 	for i, m := range systems { // in two parts
@@ -407,7 +407,7 @@ func TestKnownDifferences(t *testing.T) {
 			var old, new int
 			fmt.Sscan(k.Old, &old)
 			fmt.Sscan(k.New, &new)
-			if want := eval.Sequential(order, rows[old], rows[new], eval.Bootstrap{Level: 1 - 0.05/3}); k.Interval != want || !want.Decided() || want.Clusters != 44 {
+			if want := stats.Sequential(order, rows[old], rows[new], stats.Bootstrap{Level: 1 - 0.05/3}); k.Interval != want || !want.Decided() || want.Clusters != 44 {
 				t.Errorf("%+v, want %+v", k, want)
 			}
 		}
@@ -468,12 +468,12 @@ func TestCircumstances(t *testing.T) {
 
 // The notes explain what is too few wherever the table says it, and nowhere else.
 func TestTooFewIsExplained(t *testing.T) {
-	few, enough := eval.Interval{N: 9, TooFew: true}, eval.Interval{N: 9}
-	results := func(whole, first, differs, firstDiffers eval.Interval) eval.Results {
-		return eval.Results{Systems: map[string]eval.Summary{"a": {Metrics: map[string]eval.Interval{eval.Completion().Name: whole, eval.FirstCall().Name: first}}},
-			Deltas: []eval.Delta{{Episode: differs, First: firstDiffers}}}
+	few, enough := stats.Interval{N: 9, TooFew: true}, stats.Interval{N: 9}
+	results := func(whole, first, differs, firstDiffers stats.Interval) stats.Results {
+		return stats.Results{Systems: map[string]stats.Summary{"a": {Metrics: map[string]stats.Interval{stats.Completion().Name: whole, stats.FirstCall().Name: first}}},
+			Deltas: []stats.Delta{{Episode: differs, First: firstDiffers}}}
 	}
-	for i, x := range []eval.Results{results(few, enough, enough, enough), results(enough, few, enough, enough), results(enough, enough, few, enough), results(enough, enough, enough, few)} {
+	for i, x := range []stats.Results{results(few, enough, enough, enough), results(enough, few, enough, enough), results(enough, enough, few, enough), results(enough, enough, enough, few)} {
 		if !tooFew(x) {
 			t.Errorf("%d is not explained", i)
 		}
@@ -485,13 +485,13 @@ func TestTooFewIsExplained(t *testing.T) {
 
 // The numbers are computed once, and not at all where the report has them.
 func TestResultsAreComputedOnce(t *testing.T) {
-	m := Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "a", Rows: []eval.Row{{ScenarioID: "x", Episode: true}}}}}}
+	m := Evaluated{Comparison: stats.Comparison{Systems: []stats.System{{Name: "a", Rows: []stats.Row{{ScenarioID: "x", Episode: true}}}}}}
 	first := m.Results()
 	m.Systems = nil
 	if again := m.Results(); first.Systems["a"].N != 1 || !reflect.DeepEqual(again, first) {
 		t.Errorf("%+v, then %+v", first, again)
 	}
-	m.results = &eval.Results{NeverDone: []string{"of the report"}}
+	m.results = &stats.Results{NeverDone: []string{"of the report"}}
 	if got := m.Results(); len(got.NeverDone) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -499,8 +499,8 @@ func TestResultsAreComputedOnce(t *testing.T) {
 
 // pass@1 is the mean over scenarios, and beside each pass^k stands how many scenarios have k attempts.
 func TestPassesAreTold(t *testing.T) {
-	rows := []eval.Row{{ScenarioID: "a", Episode: true}, {ScenarioID: "a", Episode: true, Repeat: 1}, {ScenarioID: "a", Episode: true, Repeat: 2}, {ScenarioID: "b"}}
-	m := Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "model", Rows: rows}}, Bootstrap: eval.Bootstrap{Level: 0.95}}}
+	rows := []stats.Row{{ScenarioID: "a", Episode: true}, {ScenarioID: "a", Episode: true, Repeat: 1}, {ScenarioID: "a", Episode: true, Repeat: 2}, {ScenarioID: "b"}}
+	m := Evaluated{Comparison: stats.Comparison{Systems: []stats.System{{Name: "model", Rows: rows}}, Bootstrap: stats.Bootstrap{Level: 0.95}}}
 	results := m.Results()
 	x := results.Systems["model"]
 	x.EpisodeSuccess = 0.75 // of episodes

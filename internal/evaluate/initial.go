@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -125,15 +125,15 @@ func (s *behindSpeaker) Say(ctx context.Context, messages []chat.Message, tools 
 
 // InitialCalls is what an initial-call agent is worth: a system with it, held against the same one without.
 type InitialCalls struct {
-	With     string        `json:"with"`
-	Without  string        `json:"without"`
-	Success  eval.Interval `json:"success"`        // the difference of whole episodes
-	Requests eval.Interval `json:"requests_saved"` // share of the upstream's requests that are saved
-	Tokens   eval.Interval `json:"tokens_saved"`   // and of its tokens, read and written
-	Seconds  eval.Interval `json:"model_seconds"`  // the difference of what an episode waits for models
-	Episodes int           `json:"episodes"`       // with the agent
-	Proposed int           `json:"proposed"`       // of them, those in which it made a call
-	Right    int           `json:"right"`          // of them, those whose first call is the first gold call
+	With     string         `json:"with"`
+	Without  string         `json:"without"`
+	Success  stats.Interval `json:"success"`        // the difference of whole episodes
+	Requests stats.Interval `json:"requests_saved"` // share of the upstream's requests that are saved
+	Tokens   stats.Interval `json:"tokens_saved"`   // and of its tokens, read and written
+	Seconds  stats.Interval `json:"model_seconds"`  // the difference of what an episode waits for models
+	Episodes int            `json:"episodes"`       // with the agent
+	Proposed int            `json:"proposed"`       // of them, those in which it made a call
+	Right    int            `json:"right"`          // of them, those whose first call is the first gold call
 	// SmallTokens are what the agent's own model read and wrote for its calls, in the mean of all episodes.
 	SmallTokens float64 `json:"small_tokens"`
 }
@@ -146,11 +146,11 @@ func (m *Evaluated) InitialCalls() *InitialCalls {
 	}
 	old, new := m.Systems[n-2], m.Systems[n-1]
 	out := &InitialCalls{With: new.Name, Without: old.Name, Episodes: len(new.Rows),
-		Success: eval.Compare(old.Rows, new.Rows, eval.Completion(), m.Bootstrap), Requests: eval.Saved(old.Rows, new.Rows, eval.Requests(), m.Bootstrap),
-		Tokens: eval.Saved(old.Rows, new.Rows, eval.Tokens(), m.Bootstrap)}
-	for _, metric := range eval.Metrics() {
+		Success: stats.Compare(old.Rows, new.Rows, stats.Completion(), m.Bootstrap), Requests: stats.Saved(old.Rows, new.Rows, stats.Requests(), m.Bootstrap),
+		Tokens: stats.Saved(old.Rows, new.Rows, stats.Tokens(), m.Bootstrap)}
+	for _, metric := range stats.Metrics() {
 		if metric.Name == "model_seconds" {
-			out.Seconds = eval.Compare(old.Rows, new.Rows, metric, m.Bootstrap)
+			out.Seconds = stats.Compare(old.Rows, new.Rows, metric, m.Bootstrap)
 		}
 	}
 	for _, r := range new.Rows {
@@ -173,7 +173,7 @@ func (m *Evaluated) InitialCalls() *InitialCalls {
 
 // Text is what there is to say of it.
 func (i *InitialCalls) Text() string {
-	saved := func(s eval.Interval) string {
+	saved := func(s stats.Interval) string {
 		return fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*s.Mean, 100*s.Low, 100*s.High)
 	}
 	return fmt.Sprintf("%s - %s: %s points of whole episodes; %s fewer requests to the upstream, %s fewer of its tokens; %.2f [%.2f, %.2f] s of models; "+
@@ -188,7 +188,7 @@ func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 		return nil
 	}
 	s := m.Systems[len(m.Systems)-1]
-	rows := map[string]eval.Row{}
+	rows := map[string]stats.Row{}
 	for _, r := range s.Rows {
 		rows[fmt.Sprint(r.ScenarioID, r.Repeat)] = r
 	}

@@ -16,7 +16,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/llm"
 	"hone/internal/proxy/initial"
@@ -71,14 +71,14 @@ func TestBehindAnAgent(t *testing.T) {
 	if hard := say(user("hard")); endpoint.asked != 2 || hard.InitialCall != nil {
 		t.Errorf("asked %d times: %+v", endpoint.asked, hard)
 	}
-	criteria := eval.Criteria{FirstCall: func(*trajectory.Trajectory) bool { return true }, Episode: func(*trajectory.Trajectory) bool { return true },
-		Describe: func(r *eval.Row) { r.NumGold = 1 }}
+	criteria := stats.Criteria{FirstCall: func(*trajectory.Trajectory) bool { return true }, Episode: func(*trajectory.Trajectory) bool { return true },
+		Describe: func(r *stats.Row) { r.NumGold = 1 }}
 	with := &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Turns: []trajectory.Turn{*first, *then}}
 	without := &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Turns: []trajectory.Turn{*then, *then}}
 	m := &Evaluated{initial: true}
 	for k, x := range []*trajectory.Trajectory{without, with} {
-		found := eval.NewSystem([]string{"without", "with"}[k], []*trajectory.Trajectory{x}, criteria)
-		found.Episodes = []eval.Example{{Trajectory: x}}
+		found := stats.NewSystem([]string{"without", "with"}[k], []*trajectory.Trajectory{x}, criteria)
+		found.Episodes = []stats.Example{{Trajectory: x}}
 		m.Systems = append(m.Systems, found)
 	}
 	i := m.InitialCalls()

@@ -10,7 +10,7 @@ import (
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/recipe"
@@ -21,8 +21,8 @@ import (
 // measuring is a system that is measured, and what came of it so far.
 type measuring struct {
 	job.System
-	criteria eval.Criteria
-	found    eval.System // of the episodes so far
+	criteria stats.Criteria
+	found    stats.System // of the episodes so far
 	log      remembered
 	lost     int
 	gaveUp   bool
@@ -41,14 +41,14 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	if err := b.begin(); err != nil {
 		return nil, err
 	}
-	out := &Evaluated{Comparison: eval.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{}, mayStop: b.Config.Eval.StopEarly > 0}
+	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{}, mayStop: b.Config.Eval.StopEarly > 0}
 	b.Opens(out.Bootstrap)
 	out.Drawn, out.DrawnFrom = b.Kept.Evaluation.Drawn(len(b.tasks), b.Config.Seed), b.Kept.Evaluation.DrawnFrom
 	var systems []*measuring
 	learnt := job.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
 	for _, s := range b.Kept.Evaluation.Systems {
 		systems = append(systems, &measuring{System: s, criteria: b.local.Criteria(job.ByID(b.tasks), learnt[s.Name]),
-			found: eval.System{Name: s.Name, Model: s.Model(b.Config.Model.Base), Excluded: map[trajectory.Outcome]int{}}})
+			found: stats.System{Name: s.Name, Model: s.Model(b.Config.Model.Base), Excluded: map[trajectory.Outcome]int{}}})
 	}
 	b.sayTemperature()
 	blocks := b.blocks()
@@ -73,7 +73,7 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 		}
 	}
 	for _, m := range systems {
-		if m.gaveUp = m.gaveUp || !slices.ContainsFunc(m.found.Episodes, func(e eval.Example) bool { return e.Trajectory.Outcome.Trainable() }); m.gaveUp {
+		if m.gaveUp = m.gaveUp || !slices.ContainsFunc(m.found.Episodes, func(e stats.Example) bool { return e.Trajectory.Outcome.Trainable() }); m.gaveUp {
 			continue // it is not measured: a resumed run goes on with it
 		}
 		if err := m.log.Finish(report.EvalStage + m.Name); err != nil {
@@ -163,13 +163,13 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 
 // add rates episodes that are new.
 func (m *measuring) add(ts []*trajectory.Trajectory, tasks []scenario.Scenario) {
-	known, x := job.ByID(tasks), eval.NewSystem(m.Name, ts, m.criteria)
+	known, x := job.ByID(tasks), stats.NewSystem(m.Name, ts, m.criteria)
 	m.found.Rows, m.found.Lost = append(m.found.Rows, x.Rows...), append(m.found.Lost, x.Lost...)
 	for outcome, n := range x.Excluded {
 		m.found.Excluded[outcome] += n
 	}
 	for _, t := range ts {
-		m.found.Episodes = append(m.found.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
+		m.found.Episodes = append(m.found.Episodes, stats.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
 	}
 }
 
@@ -208,7 +208,7 @@ func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
 }
 
 // unevaluated is an error where too few episodes say anything about the policy.
-func (b *bench) unevaluated(m *measuring, s eval.System) error {
+func (b *bench) unevaluated(m *measuring, s stats.System) error {
 	lost := s.NumExcluded()
 	if lost == 0 || !m.gaveUp && len(s.Rows) > 0 {
 		return nil

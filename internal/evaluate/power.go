@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
 )
@@ -23,10 +23,10 @@ type Power struct {
 
 // PowerTold is the answer.
 type PowerTold struct {
-	Design     eval.Design     `json:"design"`
-	Rows       []eval.PowerRow `json:"rows"`
-	Detectable []Detectable    `json:"detectable,omitempty"`
-	Note       string          `json:"note,omitempty"` // what was assumed, for the run cannot say it
+	Design     stats.Design     `json:"design"`
+	Rows       []stats.PowerRow `json:"rows"`
+	Detectable []Detectable     `json:"detectable,omitempty"`
+	Note       string           `json:"note,omitempty"` // what was assumed, for the run cannot say it
 }
 
 // Detectable is the smallest gain that some scenarios find; nil where they find none.
@@ -45,7 +45,7 @@ func (p Power) Tell(path string, level float64) (PowerTold, error) {
 	if err := p.check(); err != nil {
 		return PowerTold{}, err
 	}
-	out := PowerTold{Design: eval.Design{Rate: assumed, Within: assumed, Across: assumed, Level: level}}
+	out := PowerTold{Design: stats.Design{Rate: assumed, Within: assumed, Across: assumed, Level: level}}
 	if path != "" {
 		var err error
 		if out.Design, out.Note, err = observedDesign(path); err != nil {
@@ -63,7 +63,7 @@ func (p Power) Tell(path string, level float64) (PowerTold, error) {
 		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the first system does %g of its episodes, from which no spread can be told", r), Where: path,
 			Next: "give --rate and --correlation"}
 	}
-	out.Rows = eval.PowerTable(out.Design, p.Differences, p.Repeats, p.Powers)
+	out.Rows = stats.PowerTable(out.Design, p.Differences, p.Repeats, p.Powers)
 	for _, n := range p.Scenarios {
 		for _, k := range p.Repeats {
 			for _, power := range p.Powers {
@@ -79,7 +79,7 @@ func (p Power) Tell(path string, level float64) (PowerTold, error) {
 }
 
 // families sets what the user says of families. Whose sizes are given, and were not seen, are taken to be as alike as attempts are.
-func (p Power) families(d *eval.Design) {
+func (p Power) families(d *stats.Design) {
 	seen := d.FamilySize > 1
 	if p.FamilySize != nil {
 		d.FamilySize = *p.FamilySize
@@ -158,8 +158,8 @@ func (p Power) check() error {
 		return wrong("--family-correlation", "it must be 0 to 1")
 	}
 	for _, x := range p.Differences {
-		if !(math.Abs(x) <= 1 && math.Abs(x) >= eval.MinDifference) {
-			return wrong(fmt.Sprintf("--differences %g", x), fmt.Sprintf("each must be -1 to 1, and %g or more away from 0: a smaller one takes hundreds of millions of scenarios", eval.MinDifference))
+		if !(math.Abs(x) <= 1 && math.Abs(x) >= stats.MinDifference) {
+			return wrong(fmt.Sprintf("--differences %g", x), fmt.Sprintf("each must be -1 to 1, and %g or more away from 0: a smaller one takes hundreds of millions of scenarios", stats.MinDifference))
 		}
 	}
 	for _, x := range p.Powers {
@@ -177,7 +177,7 @@ func (p Power) check() error {
 
 // observedDesign is what the evaluation in a run's folder says about the power of the next one: the rate of its first system, and how
 // alike attempts at one scenario are. It comes with a note where the run cannot say all of that.
-func observedDesign(path string) (d eval.Design, note string, err error) {
+func observedDesign(path string) (d stats.Design, note string, err error) {
 	p, err := job.PageOf(path)
 	if err != nil {
 		return d, "", err
@@ -191,8 +191,8 @@ func observedDesign(path string) (d eval.Design, note string, err error) {
 }
 
 // designOf is observedDesign of an evaluation that has a system.
-func designOf(c eval.Comparison) (d eval.Design, note string) {
-	d, repeated := eval.Observe(c.Systems[0].Rows, c.Systems[len(c.Systems)-1].Rows, c.Bootstrap)
+func designOf(c stats.Comparison) (d stats.Design, note string) {
+	d, repeated := stats.Observe(c.Systems[0].Rows, c.Systems[len(c.Systems)-1].Rows, c.Bootstrap)
 	switch {
 	case d.Rate <= 0 || d.Rate >= 1:
 		d.Within, d.Across = assumed, assumed

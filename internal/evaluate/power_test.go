@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
 
@@ -62,17 +62,17 @@ func TestPowerIsTold(t *testing.T) {
 
 // The note says why a correlation is assumed: the run's rate may be the reason, not the number of its episodes.
 func TestPowerSaysWhatItAssumes(t *testing.T) {
-	system := func(repeats int, done ...bool) (s eval.System) {
+	system := func(repeats int, done ...bool) (s stats.System) {
 		s.Name = "base"
 		for i, d := range done {
 			for k := range repeats {
-				s.Rows = append(s.Rows, eval.Row{ScenarioID: string(rune('a' + i)), Repeat: k, Episode: d})
+				s.Rows = append(s.Rows, stats.Row{ScenarioID: string(rune('a' + i)), Repeat: k, Episode: d})
 			}
 		}
 		return s
 	}
 	for _, x := range []struct {
-		system eval.System
+		system stats.System
 		within float64
 		want   string
 	}{
@@ -81,7 +81,7 @@ func TestPowerSaysWhatItAssumes(t *testing.T) {
 		{system(1, true, false), 0.5, "one system and one episode of each scenario"},
 		{system(2, true, false), 1, "another is taken to find the same scenarios hard"},
 	} {
-		if d, note := designOf(eval.Comparison{Systems: []eval.System{x.system}}); d.Within != x.within || !strings.Contains(note, x.want) {
+		if d, note := designOf(stats.Comparison{Systems: []stats.System{x.system}}); d.Within != x.within || !strings.Contains(note, x.want) {
 			t.Errorf("%q of %+v, want %q", note, d, x.want)
 		}
 	}
@@ -89,18 +89,18 @@ func TestPowerSaysWhatItAssumes(t *testing.T) {
 
 // A run without families has no word of them, and one that may stop early says whether it did.
 func TestNotesOfFamiliesAndStops(t *testing.T) {
-	rows := func(family string) []eval.Row {
-		return []eval.Row{{ScenarioID: "a", Family: family, Episode: true}, {ScenarioID: "b", Family: family}}
+	rows := func(family string) []stats.Row {
+		return []stats.Row{{ScenarioID: "a", Family: family, Episode: true}, {ScenarioID: "b", Family: family}}
 	}
 	for _, x := range []struct {
 		m         Evaluated
 		has, lack []string
 	}{
-		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("")}, {Name: "model", Rows: rows("")}}}, mayStop: true, Known: make([]Known, 1)},
+		{Evaluated{Comparison: stats.Comparison{Systems: []stats.System{{Name: "base", Rows: rows("")}, {Name: "model", Rows: rows("")}}}, mayStop: true, Known: make([]Known, 1)},
 			[]string{"each scenario counts as one piece of evidence\n", "did not stop early"}, []string{"family", "stopped early:"}},
-		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("f")}, {Name: "model", Rows: rows("f")}}}, mayStop: true, NotRun: 3, Known: make([]Known, 1)},
+		{Evaluated{Comparison: stats.Comparison{Systems: []stats.System{{Name: "base", Rows: rows("f")}, {Name: "model", Rows: rows("f")}}}, mayStop: true, NotRun: 3, Known: make([]Known, 1)},
 			[]string{"a family of scenarios counts once in a confidence sequence", "each family of scenarios, or scenario without one, counts as one piece of evidence", "stopped early: 3 scenarios were not run"}, []string{"did not stop"}},
-		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("")}}}}, []string{"each scenario counts as one piece of evidence\n"}, []string{"family", "early"}},
+		{Evaluated{Comparison: stats.Comparison{Systems: []stats.System{{Name: "base", Rows: rows("")}}}}, []string{"each scenario counts as one piece of evidence\n"}, []string{"family", "early"}},
 	} {
 		if told := strings.Contains(strings.Join(x.m.remarks(), "\n"), "and did not."); told != (x.m.mayStop && x.m.NotRun == 0) {
 			t.Errorf("the page: %q", x.m.remarks())

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/report"
 )
 
 // Table is the rates of the systems and their differences, as they are printed.
-func (m *Evaluated) Table(results eval.Results) [][]string {
+func (m *Evaluated) Table(results stats.Results) [][]string {
 	rows := [][]string{{"SYSTEM", "FIRST CALL", "WHOLE EPISODE", "EXTRA CALLS", "SCENARIOS", "EXCLUDED"}}
 	for _, s := range m.Systems {
 		x := results.Systems[s.Name]
@@ -47,7 +47,7 @@ func (m *Evaluated) judges() (names []string) {
 }
 
 // Notes are what there is to say beside the table: what its columns are, and for each system what they have no room for.
-func (m *Evaluated) Notes(results eval.Results) []string {
+func (m *Evaluated) Notes(results stats.Results) []string {
 	notes := []string{"first call: it is the first gold call, arguments and all; whole episode: all checks pass",
 		"extra calls: beyond the gold calls, in the mean"}
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -123,16 +123,16 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 
 // hasFamilies reports whether scenarios of the evaluation were made alike.
 func (m *Evaluated) hasFamilies() bool {
-	return slices.ContainsFunc(m.Systems, func(s eval.System) bool {
-		return slices.ContainsFunc(s.Rows, func(r eval.Row) bool { return r.Family != "" })
+	return slices.ContainsFunc(m.Systems, func(s stats.System) bool {
+		return slices.ContainsFunc(s.Rows, func(r stats.Row) bool { return r.Family != "" })
 	})
 }
 
 // tooFew reports whether an interval of the table says so.
-func tooFew(results eval.Results) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(results.Systems)), func(s eval.Summary) bool {
-		return s.Metrics[eval.Completion().Name].TooFew || s.Metrics[eval.FirstCall().Name].TooFew
-	}) || slices.ContainsFunc(results.Deltas, func(d eval.Delta) bool { return d.Episode.TooFew || d.First.TooFew })
+func tooFew(results stats.Results) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(results.Systems)), func(s stats.Summary) bool {
+		return s.Metrics[stats.Completion().Name].TooFew || s.Metrics[stats.FirstCall().Name].TooFew
+	}) || slices.ContainsFunc(results.Deltas, func(d stats.Delta) bool { return d.Episode.TooFew || d.First.TooFew })
 }
 
 // report writes the report of an evaluation that is kept.

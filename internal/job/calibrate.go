@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"hone/internal/config"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/grade/calibrate"
 	"hone/internal/grade/judge"
@@ -70,7 +70,7 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 	if len(x.Options.Rubric.Axes) > 0 {
 		passFrom = x.Options.Rubric.PassFrom
 	}
-	report, err := calibrate.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, PassFrom: passFrom, AtOnce: x.atOnce, Intervals: eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
+	report, err := calibrate.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, PassFrom: passFrom, AtOnce: x.atOnce, Intervals: stats.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
 		Progress: func(done, total int) { progress("judge", done, total, "groups") }}.Run(ctx, x.Judge, judge.New(rotating), groups, func(err error) bool { return recipe.Stops(ctx, err) })
 	x.Say(h)
 	for _, why := range report.Failed {
@@ -129,7 +129,7 @@ func (k Calibration) ofRun() ([]calibrate.Group, error) {
 			}
 			a := calibrate.Attempt{Trajectory: t}
 			for _, term := range g.Was[i].Terms {
-				if passed := term.Score == 1; term.Name == eval.ChecksTerm {
+				if passed := term.Score == 1; term.Name == stats.ChecksTerm {
 					a.Passed, a.By = &passed, calibrate.Rules
 				}
 			}

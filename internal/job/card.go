@@ -17,7 +17,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/hub"
 	"hone/internal/hub/card"
@@ -222,7 +222,7 @@ func measuredIn(path string, m *card.Model) error {
 	if err != nil {
 		return err
 	}
-	var r eval.Results
+	var r stats.Results
 	if err := json.Unmarshal(text, &r); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/episode/user"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -383,10 +383,10 @@ func ByID(list []scenario.Scenario) map[string]*scenario.Scenario {
 }
 
 // Criteria tell success by the scenarios' own checks. learnt is what the policy was trained with, nil where that is not known.
-func (l *Episodes) Criteria(byID map[string]*scenario.Scenario, learnt *eval.Learnt) eval.Criteria {
+func (l *Episodes) Criteria(byID map[string]*scenario.Scenario, learnt *stats.Learnt) stats.Criteria {
 	known := knownOf(l.Catalog)
 	known.Learnt = learnt
-	return eval.ByChecks(byID, l.Scorer.Defaults, known)
+	return stats.ByChecks(byID, l.Scorer.Defaults, known)
 }
 
 // Passed says of a scored episode of a scenario whether it passed, and whether rules know that: its checks, or its gold calls.

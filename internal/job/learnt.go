@@ -17,7 +17,7 @@ import (
 	"hone/internal/data/overlap"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -194,8 +194,8 @@ func (l Learnt) Of(tasks []scenario.Scenario) (ids []string) {
 // LearntOf says for each system of an evaluation with which tools and servers it was trained, by the records of its adapter. A system
 // without an adapter is held against what any other learnt, so that it has the same parts as those it is compared with. A system whose
 // record is not whole has none. folder is where relative paths are from, "" for here; catalog says the servers that no record does.
-func LearntOf(systems []System, folder string, catalog *mcp.Catalog) map[string]*eval.Learnt {
-	out, any := map[string]*eval.Learnt{}, &eval.Learnt{Tools: map[string]bool{}, Servers: map[string]bool{}}
+func LearntOf(systems []System, folder string, catalog *mcp.Catalog) map[string]*stats.Learnt {
+	out, any := map[string]*stats.Learnt{}, &stats.Learnt{Tools: map[string]bool{}, Servers: map[string]bool{}}
 	for _, s := range systems {
 		if s.Adapter == "" {
 			continue
@@ -218,9 +218,9 @@ func LearntOf(systems []System, folder string, catalog *mcp.Catalog) map[string]
 	return out
 }
 
-func (l Learnt) names(catalog *mcp.Catalog) *eval.Learnt {
+func (l Learnt) names(catalog *mcp.Catalog) *stats.Learnt {
 	l.place(catalog)
-	out := &eval.Learnt{Tools: map[string]bool{}, Servers: map[string]bool{}}
+	out := &stats.Learnt{Tools: map[string]bool{}, Servers: map[string]bool{}}
 	for tool, server := range l.tools {
 		if out.Tools[tool] = true; server != "" {
 			out.Servers[server] = true

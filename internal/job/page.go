@@ -14,7 +14,7 @@ import (
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/grade"
 	"hone/internal/host"
@@ -98,8 +98,8 @@ func sayModels(p *report.Page, base string, systems []System) {
 }
 
 // knownOf is what scenarios do not say: the servers of tools, and what an episode cost.
-func knownOf(c *mcp.Catalog) eval.Known {
-	return eval.Known{Server: ServerOf(c), Cost: (*trajectory.Trajectory).Cost}
+func knownOf(c *mcp.Catalog) stats.Known {
+	return stats.Known{Server: ServerOf(c), Cost: (*trajectory.Trajectory).Cost}
 }
 
 // ServerOf tells the server of a tool by the name the model calls it by; "" of one that the catalog does not have. It is nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/run"
 )
@@ -22,10 +22,10 @@ func ReadLedger(path string, f func(*run.Ledger) error) error {
 }
 
 // EpisodesOf are the episodes of the run in path, with the scenarios that the run keeps.
-func EpisodesOf(path string) ([]eval.Example, error) { return episodesOf(path, (*run.Ledger).Each) }
+func EpisodesOf(path string) ([]stats.Example, error) { return episodesOf(path, (*run.Ledger).Each) }
 
 // FindEpisode is the episode of a name, whole or without its stage, in the run in path.
-func FindEpisode(path, id string) (eval.Example, error) {
+func FindEpisode(path, id string) (stats.Example, error) {
 	found, err := episodesOf(path, func(l *run.Ledger, yield func(run.TrajectoryRow) error) error {
 		rows, err := l.Find(id)
 		for _, r := range rows {
@@ -36,7 +36,7 @@ func FindEpisode(path, id string) (eval.Example, error) {
 		return err
 	})
 	if err != nil {
-		return eval.Example{}, err
+		return stats.Example{}, err
 	}
 	if len(found) != 1 {
 		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", id), Where: path, Next: "hone runs show " + run.Name(path) + " --episodes lists them"}
@@ -48,13 +48,13 @@ func FindEpisode(path, id string) (eval.Example, error) {
 			f.What, f.Why = fmt.Sprintf("%q is the name of %d episodes", id, len(found)), strings.Join(names, ", ")
 			f.Next = "give one of these names"
 		}
-		return eval.Example{}, f
+		return stats.Example{}, f
 	}
 	return found[0], nil
 }
 
 // episodesOf are those episodes of the run in path that each yields, with the scenarios that the run keeps.
-func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryRow) error) error) (found []eval.Example, err error) {
+func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryRow) error) error) (found []stats.Example, err error) {
 	if _, err := run.Summarize(path); err != nil { // for its errors
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 			if err := r.Decode(t); err != nil {
 				return err
 			}
-			e := eval.Example{Title: r.ID, Trajectory: t}
+			e := stats.Example{Title: r.ID, Trajectory: t}
 			t.Rating = ratings[r.ID]
 			if s := known[t.ScenarioID]; s != nil && s.Hash() == t.Scenario {
 				e.Scenario = s

@@ -8,8 +8,8 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/reward"
-	"hone/internal/eval"
 	"hone/internal/eval/mcpbench"
+	"hone/internal/eval/stats"
 	"hone/internal/formula"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -130,6 +130,6 @@ func DPOOf(c config.Config) recipe.DPO {
 }
 
 // IntervalsOf says how the intervals of a report are computed.
-func IntervalsOf(c config.Config) eval.Bootstrap {
-	return eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}
+func IntervalsOf(c config.Config) stats.Bootstrap {
+	return stats.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}
 }

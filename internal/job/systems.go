@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"hone/internal/config"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // Evaluation says what hone eval measures, and on what: systems, on a split of a file of scenarios.
@@ -83,11 +83,11 @@ func (s System) Where() string {
 }
 
 // Model is what a system is, over a base model where it is on this machine.
-func (s System) Model(base string) eval.Model {
+func (s System) Model(base string) stats.Model {
 	if s.Endpoint != nil {
-		return eval.Model{Endpoint: s.Where()}
+		return stats.Model{Endpoint: s.Where()}
 	}
-	return eval.Model{Base: base, Adapter: s.Adapter}
+	return stats.Model{Base: base, Adapter: s.Adapter}
 }
 
 // Is reports whether two are the same system, whatever they are called.

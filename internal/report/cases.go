@@ -9,7 +9,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
 
@@ -70,7 +70,7 @@ func (p Page) scenarios(n Numbers) (worse, better, others []pending) {
 		deltas = slices.Concat(headlines(n), deltas)
 	}
 	for i, d := range deltas {
-		if slices.ContainsFunc(deltas[:i], func(e eval.Delta) bool { return e.Old == d.Old && e.New == d.New }) {
+		if slices.ContainsFunc(deltas[:i], func(e stats.Delta) bool { return e.Old == d.Old && e.New == d.New }) {
 			continue
 		}
 		for _, c := range slices.Concat(d.Regressions, d.Gains) {
@@ -111,7 +111,7 @@ type pending struct {
 }
 
 // tell notes that a scenario is done more or less often by one system than by another.
-func (x *pending) tell(d eval.Delta, c eval.Change) {
+func (x *pending) tell(d stats.Delta, c stats.Change) {
 	t := tell{fmt.Sprintf("%s above %s", d.New, d.Old), "better", d.Old, d.New, c.New - c.Old}
 	if c.New < c.Old {
 		t = tell{fmt.Sprintf("%s below %s", d.New, d.Old), "worse", d.Old, d.New, c.Old - c.New}
@@ -124,10 +124,10 @@ func (x *pending) tell(d eval.Delta, c eval.Change) {
 
 type labelled struct {
 	label, class string
-	example      eval.Example
+	example      stats.Example
 }
 
-func (x *pending) add(label, class string, e eval.Example) {
+func (x *pending) add(label, class string, e stats.Example) {
 	x.episodes = append(x.episodes, labelled{label, class, e})
 }
 
@@ -202,7 +202,7 @@ func (c drawnCase) most(tells []tell) (out []tell) {
 }
 
 // marksOf is the mark of a system's only episode, or how many of them passed.
-func marksOf(e eval.Example, passed, all int) mark {
+func marksOf(e stats.Example, passed, all int) mark {
 	if all == 1 {
 		return markOf(e)
 	}
@@ -306,7 +306,7 @@ func (p Page) drawGroups(groups []Group, low, high float64, r *room) []drawnGrou
 	return out
 }
 
-func (p Page) episodesOf(g Group) []eval.Example {
+func (p Page) episodesOf(g Group) []stats.Example {
 	i := slices.IndexFunc(p.Groups, func(x Group) bool { return x.Stage == g.Stage && x.Step == g.Step && x.ScenarioID == g.ScenarioID })
 	if i < 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
 
@@ -40,7 +40,7 @@ type drawnEpisode struct {
 	Facts   []string
 	Error   text
 	Lines   []message
-	Checks  []eval.Verdict
+	Checks  []stats.Verdict
 	Terms   []trajectory.Term
 	Seen    []seen
 	Stderr  []message
@@ -51,7 +51,7 @@ type drawnEpisode struct {
 // mark is an episode's end in one sign, with its word.
 type mark struct{ Sign, Word, Class string }
 
-func markOf(e eval.Example) mark {
+func markOf(e stats.Example) mark {
 	switch {
 	case !e.Trajectory.Outcome.Trainable():
 		return mark{"!", "lost: " + string(e.Trajectory.Outcome), "lost"}
@@ -110,7 +110,7 @@ func (r *room) take(s string) text {
 }
 
 // draw lays out an episode, or only its name where there is no room.
-func (r *room) draw(label, class string, e eval.Example) drawnEpisode {
+func (r *room) draw(label, class string, e stats.Example) drawnEpisode {
 	t := e.Trajectory
 	d := drawnEpisode{Label: label, Class: class, Name: sanitize.Line(e.Name()), Mark: markOf(e)}
 	if r.show != "" {
@@ -146,7 +146,7 @@ func (r *room) draw(label, class string, e eval.Example) drawnEpisode {
 		d.Checks[i].Check, d.Checks[i].Why = r.take(d.Checks[i].Check).Shown, r.take(d.Checks[i].Why).Shown
 	}
 	for _, term := range t.Terms {
-		if term.Name == eval.ChecksTerm {
+		if term.Name == stats.ChecksTerm {
 			term.Why = "" // the checks say it
 		}
 		term.Why = r.take(term.Why).Shown

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // mostOfSystem is how many characters of a system's name a page shows: its beginning and its end.
@@ -43,10 +43,10 @@ func (p Page) shortened(n Numbers) (_ Page, _ Numbers, full []string) {
 		p.Systems[i].Name = to[s.Name]
 	}
 	n.Systems, n.Order = rename(n.Systems, to), each(n.Order, func(name *string) { *name = to[*name] })
-	n.Deltas = each(n.Deltas, func(d *eval.Delta) { d.Old, d.New = to[d.Old], to[d.New] })
-	n.Pairs = each(n.Pairs, func(d *eval.Pair) { d.Old, d.New = to[d.Old], to[d.New] })
-	n.PartRegressions = each(n.PartRegressions, func(d *eval.PartRegression) { d.Old, d.New = to[d.Old], to[d.New] })
-	n.Regressions = each(n.Regressions, func(r *eval.Regression) { r.System, r.Others = to[r.System], rename(r.Others, to) })
+	n.Deltas = each(n.Deltas, func(d *stats.Delta) { d.Old, d.New = to[d.Old], to[d.New] })
+	n.Pairs = each(n.Pairs, func(d *stats.Pair) { d.Old, d.New = to[d.Old], to[d.New] })
+	n.PartRegressions = each(n.PartRegressions, func(d *stats.PartRegression) { d.Old, d.New = to[d.Old], to[d.New] })
+	n.Regressions = each(n.Regressions, func(r *stats.Regression) { r.System, r.Others = to[r.System], rename(r.Others, to) })
 	n.Terms = each(n.Terms, func(t *Term) { t.Scores = rename(t.Scores, to) })
 	if n.Power != nil {
 		power := *n.Power

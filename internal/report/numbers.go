@@ -5,32 +5,32 @@ import (
 	"slices"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // Numbers are all numbers of a page, which results.json has: the page is drawn from them, and from what the episodes say.
 type Numbers struct {
-	eval.Results
-	Confidence float64                 `json:"confidence"` // coverage of the intervals
-	Title      string                  `json:"title"`
-	Verb       string                  `json:"verb,omitempty"`
-	Facts      []Fact                  `json:"facts,omitempty"`
-	Notes      []string                `json:"notes,omitempty"`
-	Remarks    []string                `json:"remarks,omitempty"` // of the notes, those that only the process knew that measured
-	Power      *Power                  `json:"power,omitempty"`   // nil with fewer than two systems
-	Learnt     map[string]*eval.Learnt `json:"learnt,omitempty"`  // what each system was trained with
-	Terms      []Term                  `json:"terms,omitempty"`
-	Stages     []Stage                 `json:"stages,omitempty"`
-	NumGroups  int                     `json:"num_groups,omitempty"`
-	Worst      []Group                 `json:"worst_groups,omitempty"` // of NumGroups those with the least mean reward
-	Best       []Group                 `json:"best_groups,omitempty"`
+	stats.Results
+	Confidence float64                  `json:"confidence"` // coverage of the intervals
+	Title      string                   `json:"title"`
+	Verb       string                   `json:"verb,omitempty"`
+	Facts      []Fact                   `json:"facts,omitempty"`
+	Notes      []string                 `json:"notes,omitempty"`
+	Remarks    []string                 `json:"remarks,omitempty"` // of the notes, those that only the process knew that measured
+	Power      *Power                   `json:"power,omitempty"`   // nil with fewer than two systems
+	Learnt     map[string]*stats.Learnt `json:"learnt,omitempty"`  // what each system was trained with
+	Terms      []Term                   `json:"terms,omitempty"`
+	Stages     []Stage                  `json:"stages,omitempty"`
+	NumGroups  int                      `json:"num_groups,omitempty"`
+	Worst      []Group                  `json:"worst_groups,omitempty"` // of NumGroups those with the least mean reward
+	Best       []Group                  `json:"best_groups,omitempty"`
 }
 
 // Term is one term of the reward: its weight, and by system the mean score of the episodes that have it, before the weight.
 type Term struct {
-	Name   string                   `json:"name"`
-	Weight float64                  `json:"weight"`
-	Scores map[string]eval.Interval `json:"scores"`
+	Name   string                    `json:"name"`
+	Weight float64                   `json:"weight"`
+	Scores map[string]stats.Interval `json:"scores"`
 }
 
 // Numbers computes the numbers of the page.
@@ -51,7 +51,7 @@ func (p Page) Numbers() Numbers {
 
 // terms are in the order in which the episodes have them.
 func (p Page) terms() (out []Term) {
-	rows := map[string]map[string][]eval.Row{} // by term and system
+	rows := map[string]map[string][]stats.Row{} // by term and system
 	for _, s := range p.Systems {
 		for _, e := range s.Episodes {
 			if !e.Trajectory.Outcome.Trainable() {
@@ -59,8 +59,8 @@ func (p Page) terms() (out []Term) {
 			}
 			for _, t := range e.Trajectory.Terms {
 				if rows[t.Name] == nil {
-					rows[t.Name] = map[string][]eval.Row{}
-					out = append(out, Term{Name: t.Name, Weight: t.Weight, Scores: map[string]eval.Interval{}})
+					rows[t.Name] = map[string][]stats.Row{}
+					out = append(out, Term{Name: t.Name, Weight: t.Weight, Scores: map[string]stats.Interval{}})
 				}
 				rows[t.Name][s.Name] = append(rows[t.Name][s.Name], scored(e.Trajectory, t))
 			}
@@ -68,13 +68,13 @@ func (p Page) terms() (out []Term) {
 	}
 	for _, t := range out {
 		for system, list := range rows[t.Name] {
-			t.Scores[system] = eval.Estimate(list, eval.Metric{Of: func(r eval.Row) (float64, float64) { return r.Reward, 1 }}, p.Bootstrap)
+			t.Scores[system] = stats.Estimate(list, stats.Metric{Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}, p.Bootstrap)
 		}
 	}
 	return out
 }
 
 // scored is a row that holds one term's score alone.
-func scored(t *trajectory.Trajectory, term trajectory.Term) eval.Row {
-	return eval.Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Reward: term.Score}
+func scored(t *trajectory.Trajectory, term trajectory.Term) stats.Row {
+	return stats.Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Reward: term.Score}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/report"
 )
 
@@ -20,7 +20,7 @@ func many(systems, n, k, size int) report.Page {
 	p.NumResamples = 200
 	tools := []string{"convert_time", "get_current_time", "search_flights", "book", "cancel_reservation"}
 	for i := range systems {
-		s := eval.System{Name: (fmt.Sprintf("system-%02d", i) + strings.Repeat("-long", size))[:max(9, size)], Excluded: map[trajectory.Outcome]int{}}
+		s := stats.System{Name: (fmt.Sprintf("system-%02d", i) + strings.Repeat("-long", size))[:max(9, size)], Excluded: map[trajectory.Outcome]int{}}
 		for j := range n {
 			for repeat := range k {
 				id := fmt.Sprintf("task-%04d", j)
@@ -29,11 +29,11 @@ func many(systems, n, k, size int) report.Page {
 				t.ID, t.Rollout = fmt.Sprintf("%s/0/%d", id, repeat), repeat
 				seen := j%2 == 0
 				cost := 0.001 * r.Float64()
-				s.Rows = append(s.Rows, eval.Row{ScenarioID: id, Repeat: repeat, Kind: []string{"time", "travel"}[j%2], Difficulty: []string{"easy", "hard"}[j%3/2], Tools: tools[j%5 : j%5+1],
+				s.Rows = append(s.Rows, stats.Row{ScenarioID: id, Repeat: repeat, Kind: []string{"time", "travel"}[j%2], Difficulty: []string{"easy", "hard"}[j%3/2], Tools: tools[j%5 : j%5+1],
 					Servers: []string{"clock", "airline"}[j%2 : j%2+1], SeenTools: &seen, FirstCall: passed, Episode: passed, NumGold: 1, NumTurns: 2 + r.IntN(3), NumCalls: 1 + r.IntN(3), NumRecoverable: 1,
 					NumRecovered: r.IntN(2), NoTool: j%7 == 0, Abstained: passed, NumPromptTokens: 400 + r.IntN(200), NumCompletionTokens: 20 + r.IntN(60), Reward: t.Reward, Seconds: t.Seconds,
 					ModelSeconds: t.Seconds * 0.8, ToolSeconds: t.Seconds * 0.1, Cost: &cost})
-				s.Episodes = append(s.Episodes, eval.Example{Title: "eval_" + s.Name + "/" + t.ID, Trajectory: t})
+				s.Episodes = append(s.Episodes, stats.Example{Title: "eval_" + s.Name + "/" + t.ID, Trajectory: t})
 			}
 		}
 		p.Systems = append(p.Systems, s)
@@ -53,9 +53,9 @@ func lost() report.Page {
 	}
 	base := &p.Systems[0]
 	blind := base.Rows[0]
-	blind.Outcome, blind.ChecksFailedToRun = eval.Unjudged, []string{"checks[0] (sql)"}
-	base.Rows, base.Lost, base.Excluded = base.Rows[1:], []eval.Row{blind}, map[trajectory.Outcome]int{eval.Unjudged: 1}
-	for _, s := range []*eval.System{base, &p.Systems[1]} {
+	blind.Outcome, blind.ChecksFailedToRun = stats.Unjudged, []string{"checks[0] (sql)"}
+	base.Rows, base.Lost, base.Excluded = base.Rows[1:], []stats.Row{blind}, map[trajectory.Outcome]int{stats.Unjudged: 1}
+	for _, s := range []*stats.System{base, &p.Systems[1]} {
 		for i, r := range s.Rows {
 			if r.ScenarioID == "task-0003" {
 				s.Rows[i].Episode = false
@@ -78,13 +78,13 @@ func TestNumbersAreInResults(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		bare := p
-		bare.Facts, bare.Notes, bare.Stages, bare.Parts, bare.TrainedOn, bare.NearTrained, bare.Bootstrap = nil, nil, nil, nil, nil, nil, eval.Bootstrap{}
+		bare.Facts, bare.Notes, bare.Stages, bare.Parts, bare.TrainedOn, bare.NearTrained, bare.Bootstrap = nil, nil, nil, nil, nil, nil, stats.Bootstrap{}
 		bare.Systems = nil
 		for _, s := range p.Systems {
-			x := eval.System{Name: s.Name, Episodes: s.Episodes}
+			x := stats.System{Name: s.Name, Episodes: s.Episodes}
 			for _, r := range s.Rows {
-				text := eval.Row{ScenarioID: r.ScenarioID, Kind: r.Kind} // what stands beside an episode
-				x.Rows = append(x.Rows, text, text, text)                // another number of them
+				text := stats.Row{ScenarioID: r.ScenarioID, Kind: r.Kind} // what stands beside an episode
+				x.Rows = append(x.Rows, text, text, text)                 // another number of them
 			}
 			bare.Systems = append(bare.Systems, x)
 		}
@@ -111,7 +111,7 @@ func TestNumbersAreInResults(t *testing.T) {
 func TestAnyEvaluation(t *testing.T) {
 	empty := many(2, 0, 1, 0)
 	none := report.Page{Title: "none"}
-	none.Systems = []eval.System{{Name: "base"}}
+	none.Systems = []stats.System{{Name: "base"}}
 	for name, x := range map[string]struct {
 		page report.Page
 		want []string
@@ -147,12 +147,12 @@ func TestPick(t *testing.T) {
 	p := report.Page{Title: "pick"}
 	p.NumResamples = 10
 	for name, ends := range map[string]string{"a": "011", "b": "110"} {
-		s := eval.System{Name: name}
+		s := stats.System{Name: name}
 		for k, end := range ends {
 			e := episode("x", "count", end == '1', 0, r)
 			e.Rollout = k
-			s.Rows = append(s.Rows, eval.Row{ScenarioID: "x", Repeat: k, Episode: end == '1' && (name == "a" || k == 0)})
-			s.Episodes = append([]eval.Example{{Title: fmt.Sprint(name, k), Trajectory: e}}, s.Episodes...) // a ledger has them as they ended
+			s.Rows = append(s.Rows, stats.Row{ScenarioID: "x", Repeat: k, Episode: end == '1' && (name == "a" || k == 0)})
+			s.Episodes = append([]stats.Example{{Title: fmt.Sprint(name, k), Trajectory: e}}, s.Episodes...) // a ledger has them as they ended
 		}
 		p.Systems = append(p.Systems, s)
 	}

@@ -5,7 +5,7 @@ package report
 import (
 	"slices"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // Page is what a page shows. A part that is empty is left out of it.
@@ -16,14 +16,14 @@ type Page struct {
 	Notes []string // what a reader must know before the numbers, such as that an evaluation is not whole
 	// Remarks stand before the notes. They are what only the process knew that measured: a page that is made again has them too.
 	Remarks []string
-	eval.Comparison
+	stats.Comparison
 	Stages   []Stage
 	Groups   []Group // of training; the page shows the worst and the best
-	Episodes []eval.Example
+	Episodes []stats.Example
 	// Unfinished are the systems whose evaluation is not whole.
 	Unfinished []string
 	// Learnt is with which tools and servers each system was trained, where that is known.
-	Learnt map[string]*eval.Learnt
+	Learnt map[string]*stats.Learnt
 	// Show is the command that shows an episode whole, but for its name: "hone runs show demo --episode".
 	Show string
 }
@@ -58,11 +58,11 @@ type Step struct {
 // Group is the episodes of one scenario under one policy. Rewards holds those of all, masked ones left out; Episodes may be
 // empty, which says that the page has no room for them.
 type Group struct {
-	Stage      string         `json:"stage"`
-	Step       int            `json:"step"`
-	ScenarioID string         `json:"scenario_id"`
-	Rewards    []float64      `json:"rewards"`
-	Episodes   []eval.Example `json:"-"`
+	Stage      string          `json:"stage"`
+	Step       int             `json:"step"`
+	ScenarioID string          `json:"scenario_id"`
+	Rewards    []float64       `json:"rewards"`
+	Episodes   []stats.Example `json:"-"`
 }
 
 // Mean is the group's mean reward, 0 of none.

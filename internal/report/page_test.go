@@ -20,7 +20,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/overlap"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/report"
 )
 
@@ -98,18 +98,18 @@ func writtenBy(s string) report.Page {
 			Seen:   []trajectory.Observation{{Look: s, Text: s}},
 			Stderr: map[string]string{s: "S" + s}}
 	}
-	row := eval.Row{ScenarioID: s, Kind: "k" + s, NumGold: 1, Tags: []string{"t:" + s}, Tools: []string{s}}
+	row := stats.Row{ScenarioID: s, Kind: "k" + s, NumGold: 1, Tags: []string{"t:" + s}, Tools: []string{s}}
 	was, is := row, row
 	was.Episode = true
 	p := report.Page{Title: s, Verb: s, Facts: []report.Fact{{Name: "n" + s, Value: "v" + s}}, Notes: []string{"n" + s}, Show: s}
-	p.Systems = []eval.System{{Name: "old", Rows: []eval.Row{was}, Episodes: []eval.Example{{Title: s, Trajectory: t(1)}}},
-		{Name: "new", Rows: []eval.Row{is}, Episodes: []eval.Example{{Title: s, Trajectory: t(0)}}, Excluded: map[trajectory.Outcome]int{trajectory.Outcome("o" + s): 1}}}
+	p.Systems = []stats.System{{Name: "old", Rows: []stats.Row{was}, Episodes: []stats.Example{{Title: s, Trajectory: t(1)}}},
+		{Name: "new", Rows: []stats.Row{is}, Episodes: []stats.Example{{Title: s, Trajectory: t(0)}}, Excluded: map[trajectory.Outcome]int{trajectory.Outcome("o" + s): 1}}}
 	p.TrainedOn, p.NumResamples = []string{s}, 10
 	p.NearTrained = []overlap.Near{{ScenarioID: s, Source: overlap.Source{Name: s, Where: s, Text: s}}}
-	p.Parts = []eval.Part{{Name: "p" + s, Seconds: 1}}
+	p.Parts = []stats.Part{{Name: "p" + s, Seconds: 1}}
 	p.Stages = []report.Stage{{Name: s, Steps: []report.Step{{Number: 1, Values: map[string]float64{"loss": 1, "m" + s: 2}}}}}
-	p.Groups = []report.Group{{Stage: s, ScenarioID: s, Rewards: []float64{1, 0}, Episodes: []eval.Example{{Title: s, Trajectory: t(0)}, {Title: s, Trajectory: t(1)}}}}
-	p.Episodes = []eval.Example{{Title: s, Trajectory: t(1)}}
+	p.Groups = []report.Group{{Stage: s, ScenarioID: s, Rewards: []float64{1, 0}, Episodes: []stats.Example{{Title: s, Trajectory: t(0)}, {Title: s, Trajectory: t(1)}}}}
+	p.Episodes = []stats.Example{{Title: s, Trajectory: t(1)}}
 	return p
 }
 
@@ -223,7 +223,7 @@ func TestSampleShows(t *testing.T) {
 // A comparison with pairs of its own, as of arms that begin at one start, has them all in its headline.
 func TestOwnPairs(t *testing.T) {
 	p := sample(12)
-	p.Pairs = []eval.Pair{{Old: "base", New: "sft"}, {Old: "base", New: "grpo"}, {Old: "grpo", New: "sft"}}
+	p.Pairs = []stats.Pair{{Old: "base", New: "sft"}, {Old: "base", New: "grpo"}, {Old: "grpo", New: "sft"}}
 	_, text, err := elements(html(t, p))
 	if err != nil {
 		t.Fatal(err)
@@ -283,15 +283,15 @@ func TestManyValues(t *testing.T) {
 func big(n int) report.Page {
 	r := rand.New(rand.NewPCG(1, 1))
 	p := report.Page{Title: "big", Verb: "hone eval", Show: "hone runs show big --episode"}
-	s := eval.System{Name: "model"}
+	s := stats.System{Name: "model"}
 	for k := range n {
 		id := fmt.Sprintf("task-%05d", k)
 		t := episode(id, "long", k%3 != 0, 0, r)
 		t.Messages[3].Content = strings.Repeat(`{"path": "<b>", "size": 7}, `, 1_100)
-		s.Rows = append(s.Rows, eval.Row{ScenarioID: id, NumGold: 1, Episode: k%3 != 0})
-		s.Episodes = append(s.Episodes, eval.Example{Title: "eval_model/" + t.ID, Trajectory: t})
+		s.Rows = append(s.Rows, stats.Row{ScenarioID: id, NumGold: 1, Episode: k%3 != 0})
+		s.Episodes = append(s.Episodes, stats.Example{Title: "eval_model/" + t.ID, Trajectory: t})
 	}
-	p.Systems = []eval.System{s}
+	p.Systems = []stats.System{s}
 	return p
 }
 
@@ -313,12 +313,12 @@ func TestResultsStandAtTheirCalls(t *testing.T) {
 	given := []chat.Message{e.Messages[0], {Role: chat.User, Content: "earlier"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "0", Name: "old", Arguments: "{}"}}},
 		{Role: chat.ToolRole, Name: "old", Content: "then"}, {Role: chat.Assistant, Content: "so"}, {Role: chat.User, Content: "and now?"}}
 	e.Messages, e.Opening = append(given, e.Messages[2:]...), len(given)
-	page := html(t, report.Page{Episodes: []eval.Example{{Title: "x", Trajectory: e}}})
+	page := html(t, report.Page{Episodes: []stats.Example{{Title: "x", Trajectory: e}}})
 	if !strings.Contains(page, `tool <b>old</b></span>`) || !strings.Contains(page, `tool <b>count</b> <em class="status ok">ok</em>`) {
 		t.Error("the status of a result is at another call")
 	}
 	page = html(t, report.Page{Groups: []report.Group{{Stage: "grpo", ScenarioID: "x", Rewards: []float64{1, 0},
-		Episodes: []eval.Example{{Title: "x", Trajectory: e}, {Title: "y", Trajectory: e}}}}})
+		Episodes: []stats.Example{{Title: "x", Trajectory: e}, {Title: "y", Trajectory: e}}}}})
 	if !strings.Contains(page, "and now?") {
 		t.Error("the task is not on the page")
 	}

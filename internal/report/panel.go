@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // panel is estimates with intervals below each other on one axis: a system in each row, or a pair of systems.
@@ -44,7 +44,7 @@ type span struct {
 func shares() span { return span{low: 0, high: 1, marks: []string{"0", "25", "50", "75", "100%"}} }
 
 // around is the axis of differences of rates in percentage points: 0 and all of the intervals lie on it.
-func around(intervals []eval.Interval) span {
+func around(intervals []stats.Interval) span {
 	low, high := -0.01, 0.01
 	for _, i := range intervals {
 		if i.N > 0 {
@@ -106,12 +106,12 @@ type track struct {
 }
 
 // rate lays out a share of 1.
-func (s span) rate(name, class string, i eval.Interval) track {
+func (s span) rate(name, class string, i stats.Interval) track {
 	return s.track(name, class, i, percent, func(x float64) string { return fmt.Sprintf("%.1f", 100*x) })
 }
 
 // track lays out an estimate whose numbers are written by text, and those of its interval by end.
-func (s span) track(name, class string, i eval.Interval, text, end func(float64) string) track {
+func (s span) track(name, class string, i stats.Interval, text, end func(float64) string) track {
 	if i.N == 0 {
 		return track{Name: name, Class: class, Empty: true, Text: "-", Says: name + ": nothing was measured"}
 	}
@@ -131,7 +131,7 @@ func (s span) track(name, class string, i eval.Interval, text, end func(float64)
 }
 
 // difference lays out a difference of rates.
-func (s span) difference(name string, i eval.Interval) track {
+func (s span) difference(name string, i stats.Interval) track {
 	if i.N == 0 {
 		return track{Name: name, Class: classOf(i), Empty: true, Text: "-", Verdict: verdict(i), Says: name + ": " + verdict(i)}
 	}

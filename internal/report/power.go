@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
 
@@ -14,19 +14,19 @@ const power = 0.8
 // Power is how small a difference the evaluation can find, and how many scenarios smaller ones take, by what was seen of two
 // systems: the first and the last.
 type Power struct {
-	Old        string          `json:"old"`
-	New        string          `json:"new"`
-	Rate       float64         `json:"rate"`                  // of Old, see eval.Design
-	Within     float64         `json:"within"`                // correlation of two attempts of one system at a scenario
-	Across     float64         `json:"across"`                // and of two systems
-	FamilySize float64         `json:"family_size,omitempty"` // scenarios of a family, see eval.Design; 0 without families
-	Family     float64         `json:"family,omitempty"`      // correlation of the differences of two of them
-	Repeated   bool            `json:"repeated"`
-	Scenarios  int             `json:"scenarios"`  // that both have
-	Repeats    int             `json:"repeats"`    // of each
-	Detectable float64         `json:"detectable"` // the smallest gain that is found with a probability of 0.8
-	Found      bool            `json:"found"`      // false: not even the largest gain there can be is
-	Rows       []eval.PowerRow `json:"rows"`
+	Old        string           `json:"old"`
+	New        string           `json:"new"`
+	Rate       float64          `json:"rate"`                  // of Old, see eval.Design
+	Within     float64          `json:"within"`                // correlation of two attempts of one system at a scenario
+	Across     float64          `json:"across"`                // and of two systems
+	FamilySize float64          `json:"family_size,omitempty"` // scenarios of a family, see eval.Design; 0 without families
+	Family     float64          `json:"family,omitempty"`      // correlation of the differences of two of them
+	Repeated   bool             `json:"repeated"`
+	Scenarios  int              `json:"scenarios"`  // that both have
+	Repeats    int              `json:"repeats"`    // of each
+	Detectable float64          `json:"detectable"` // the smallest gain that is found with a probability of 0.8
+	Found      bool             `json:"found"`      // false: not even the largest gain there can be is
+	Rows       []stats.PowerRow `json:"rows"`
 }
 
 // power is nil without two systems, and where the old one does all scenarios or none: how scenarios differ is not known then.
@@ -35,8 +35,8 @@ func (p Page) power() *Power {
 		return nil
 	}
 	old, new := p.Systems[0], p.Systems[len(p.Systems)-1]
-	d, repeated := eval.Observe(old.Rows, new.Rows, p.Bootstrap)
-	n := eval.Compare(old.Rows, new.Rows, eval.Completion(), eval.Bootstrap{NumResamples: 1}).N
+	d, repeated := stats.Observe(old.Rows, new.Rows, p.Bootstrap)
+	n := stats.Compare(old.Rows, new.Rows, stats.Completion(), stats.Bootstrap{NumResamples: 1}).N
 	if d.Rate <= 0 || d.Rate >= 1 || n == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (p Page) power() *Power {
 	out.Detectable, out.Found = d.Detectable(n, power, out.Repeats)
 	repeats := []int{1, 2, 4, out.Repeats}
 	slices.Sort(repeats)
-	out.Rows = eval.PowerTable(d, []float64{0.01, 0.02, 0.05, 0.1, 0.2}, slices.Compact(repeats), []float64{power})
+	out.Rows = stats.PowerTable(d, []float64{0.01, 0.02, 0.05, 0.1, 0.2}, slices.Compact(repeats), []float64{power})
 	return &out
 }
 

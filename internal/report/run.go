@@ -13,7 +13,7 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/grade"
 	"hone/internal/recipe"
@@ -33,11 +33,11 @@ const EvalStage = "eval_"
 type Source struct {
 	Scenarios map[string]*scenario.Scenario // those that the run kept, by id
 	Defaults  grade.Defaults                // of the tools' arguments, nil for none
-	Bootstrap eval.Bootstrap
-	Known     eval.Known                    // of the tools
+	Bootstrap stats.Bootstrap
+	Known     stats.Known                   // of the tools
 	Ratings   map[string]*trajectory.Rating // of people, by the episodes' names in the run
 	// Learnt is by system what it was trained with; one that a former page was made with stands.
-	Learnt map[string]*eval.Learnt
+	Learnt map[string]*stats.Learnt
 }
 
 // Read makes the page of the run in dir from its ledger, be the run finished or not. What only the process knew that measured,
@@ -110,7 +110,7 @@ type reader struct {
 	order   []groupKey
 	ids     map[groupKey][]string
 	last    int // step of the last validation
-	singles []eval.Example
+	singles []stats.Example
 }
 
 type groupKey struct {
@@ -192,8 +192,8 @@ func (r *reader) whole(row run.TrajectoryRow) (*trajectory.Trajectory, error) {
 }
 
 // example has the scenario only where it is still the one that was run.
-func (r *reader) example(id string, t *trajectory.Trajectory) eval.Example {
-	e := eval.Example{Title: id, Trajectory: t}
+func (r *reader) example(id string, t *trajectory.Trajectory) stats.Example {
+	e := stats.Example{Title: id, Trajectory: t}
 	if s := r.Scenarios[t.ScenarioID]; s != nil && (t.Scenario == "" || s.Hash() == t.Scenario) {
 		e.Scenario = s
 	}
@@ -218,7 +218,7 @@ func (r *reader) finish(s run.Summary) {
 		}
 		about := r.Known
 		about.Learnt = r.page.Learnt[name]
-		system := eval.NewSystem(name, known, eval.ByChecks(r.Scenarios, r.Defaults, about))
+		system := stats.NewSystem(name, known, stats.ByChecks(r.Scenarios, r.Defaults, about))
 		for _, t := range known {
 			system.Episodes = append(system.Episodes, r.example(stage.Name+"/"+t.ID, t))
 		}

@@ -13,7 +13,7 @@ import (
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/report"
 	"hone/internal/run"
 )
@@ -105,7 +105,7 @@ func TestRead(t *testing.T) {
 	}
 	// What only the process knew that measured is kept beside the page.
 	p.NearTrained = []overlap.Near{{ScenarioID: "s2", Similarity: 0.8, SameValues: true, Source: overlap.Source{Name: "line 7", Where: "sft"}}, {ScenarioID: "s3", Similarity: 0.6}}
-	p.Parts, p.TrainedOn, p.Pairs = []eval.Part{{Name: "training", Seconds: 3}}, []string{"s1"}, []eval.Pair{{Old: "sft", New: "base"}}
+	p.Parts, p.TrainedOn, p.Pairs = []stats.Part{{Name: "training", Seconds: 3}}, []string{"s1"}, []stats.Pair{{Old: "sft", New: "base"}}
 	if _, err := p.Write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/report"
 )
 
@@ -17,23 +17,23 @@ func sample(n int) report.Page {
 	p := report.Page{Title: "demo-20261122-173714", Verb: "hone demo", Show: "hone runs show demo-20261122-173714 --episode",
 		Facts: []report.Fact{{Name: "model", Value: "SmolLM2-135M-Instruct"}, {Name: "server", Value: "@coo-quack/calc-mcp@2.1.1"}, {Name: "seed", Value: "1"},
 			{Name: "demonstrations", Value: "300"}, {Name: "test scenarios", Value: fmt.Sprint(n)}}}
-	p.Parts = []eval.Part{{Name: "training", Seconds: 412}, {Name: "sampling", Seconds: 655.3}, {Name: "tools and orchestration", Seconds: 21.4, Orchestration: true}}
+	p.Parts = []stats.Part{{Name: "training", Seconds: 412}, {Name: "sampling", Seconds: 655.3}, {Name: "tools and orchestration", Seconds: 21.4, Orchestration: true}}
 	p.Bootstrap.NumResamples = 500
 	kinds := []string{"base64 encode", "count words", "crc32", "date add", "hash md5", "rgb of a color"}
 	for i, s := range []struct {
 		name string
 		rate float64
 	}{{"base", 0.03}, {"sft", 0.78}, {"grpo", 0.8}} {
-		x := eval.System{Name: s.name, Excluded: map[trajectory.Outcome]int{}}
+		x := stats.System{Name: s.name, Excluded: map[trajectory.Outcome]int{}}
 		for k := range n {
 			id := fmt.Sprintf("demo-test-%05d", k)
 			kind := kinds[k%len(kinds)]
 			passed := r.Float64() < s.rate-0.3*float64(k%len(kinds))/5
 			t := episode(id, kind, passed, i, r)
 			p.Systems = append(p.Systems[:i], x)
-			x.Rows = append(x.Rows, eval.Row{ScenarioID: id, Kind: kind, Tags: []string{"kind:" + kind, "wording:" + []string{"seen", "unseen"}[k%2]}, Tools: []string{kind[:4]},
+			x.Rows = append(x.Rows, stats.Row{ScenarioID: id, Kind: kind, Tags: []string{"kind:" + kind, "wording:" + []string{"seen", "unseen"}[k%2]}, Tools: []string{kind[:4]},
 				FirstCall: passed || r.Float64() < 0.05, Episode: passed, NumGold: 1, NumTurns: 2, NumCompletionTokens: 20 + r.IntN(20), Reward: t.Reward, Seconds: t.Seconds, ModelSeconds: t.Seconds * 0.9, ToolSeconds: 0.004})
-			x.Episodes = append(x.Episodes, eval.Example{Title: "eval_" + s.name + "/" + t.ID, Trajectory: t})
+			x.Episodes = append(x.Episodes, stats.Example{Title: "eval_" + s.name + "/" + t.ID, Trajectory: t})
 		}
 		if i == 0 {
 			x.Excluded[trajectory.EnvironmentError] = 2
@@ -60,7 +60,7 @@ func sample(n int) report.Page {
 			t := episode(group.ScenarioID, kinds[g%6], r.IntN(14) < g, 2, r)
 			t.Rollout = k
 			group.Rewards = append(group.Rewards, t.Reward)
-			group.Episodes = append(group.Episodes, eval.Example{Title: fmt.Sprintf("grpo/%s/%d/%d", group.ScenarioID, group.Step, k), Trajectory: t})
+			group.Episodes = append(group.Episodes, stats.Example{Title: fmt.Sprintf("grpo/%s/%d/%d", group.ScenarioID, group.Step, k), Trajectory: t})
 		}
 		p.Groups = append(p.Groups, group)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
 
@@ -27,12 +27,12 @@ func title(metric string) string {
 
 // metricPanels are the rates, and what an episode takes in the mean; none names what no episode had.
 func metricPanels(n Numbers) (rates, amounts []panel, none []string) {
-	for _, m := range eval.Metrics() {
-		of := func(s eval.Summary) eval.Interval { return s.Metrics[m.Name] }
+	for _, m := range stats.Metrics() {
+		of := func(s stats.Summary) stats.Interval { return s.Metrics[m.Name] }
 		if !measured(n, of) || m.Name == "reward" { // its terms stand beside it
 			continue
 		}
-		if m.Scale != eval.Amount {
+		if m.Scale != stats.Amount {
 			axis := shares()
 			p := axis.panel(title(m.Name), m.Text)
 			for i, name := range n.Order {
@@ -47,15 +47,15 @@ func metricPanels(n Numbers) (rates, amounts []panel, none []string) {
 		}
 		amounts = append(amounts, amountPanel(n, title(m.Name), amountMeans(m), unitOf(m.Unit), of))
 		if m.Name == "seconds" {
-			amounts = append(amounts, amountPanel(n, "Time, median", "half of the episodes take no longer", seconds, func(s eval.Summary) eval.Interval { return s.SecondsP50 }),
-				amountPanel(n, "Time, 95th percentile", "19 of 20 episodes take no longer", seconds, func(s eval.Summary) eval.Interval { return s.SecondsP95 }))
+			amounts = append(amounts, amountPanel(n, "Time, median", "half of the episodes take no longer", seconds, func(s stats.Summary) stats.Interval { return s.SecondsP50 }),
+				amountPanel(n, "Time, 95th percentile", "19 of 20 episodes take no longer", seconds, func(s stats.Summary) stats.Interval { return s.SecondsP95 }))
 		}
 	}
 	return rates, amounts, none
 }
 
 // amountMeans is what a metric's title does not say.
-func amountMeans(m eval.Metric) string {
+func amountMeans(m stats.Metric) string {
 	var parts []string
 	if !strings.EqualFold(m.Text, title(m.Name)) {
 		parts = append(parts, m.Text)
@@ -76,20 +76,20 @@ func unitOf(unit string) form {
 	return free
 }
 
-func measured(n Numbers, of func(eval.Summary) eval.Interval) bool {
+func measured(n Numbers, of func(stats.Summary) stats.Interval) bool {
 	return slices.ContainsFunc(n.Order, func(name string) bool { return of(n.Systems[name]).N > 0 })
 }
 
 // amountPanel has a row for each system, on an axis from 0, or from the least number where that is below 0.
-func amountPanel(n Numbers, title, means string, form form, of func(eval.Summary) eval.Interval) panel {
-	var all []eval.Interval
+func amountPanel(n Numbers, title, means string, form form, of func(stats.Summary) stats.Interval) panel {
+	var all []stats.Interval
 	for _, name := range n.Order {
 		all = append(all, of(n.Systems[name]))
 	}
 	return intervalPanel(n.Order, all, title, means, form)
 }
 
-func intervalPanel(systems []string, all []eval.Interval, title, means string, form form) panel {
+func intervalPanel(systems []string, all []stats.Interval, title, means string, form form) panel {
 	low, high := 0.0, 0.0
 	for i := range all {
 		if all[i].Low > all[i].Mean || all[i].High < all[i].Mean { // no interval
@@ -111,9 +111,9 @@ func termPanels(n Numbers) []panel {
 	if len(n.Terms) == 0 {
 		return nil
 	}
-	out := []panel{amountPanel(n, title("reward"), "mean of the episodes", free, func(s eval.Summary) eval.Interval { return s.Metrics["reward"] })}
+	out := []panel{amountPanel(n, title("reward"), "mean of the episodes", free, func(s stats.Summary) stats.Interval { return s.Metrics["reward"] })}
 	for _, t := range n.Terms {
-		var all []eval.Interval
+		var all []stats.Interval
 		for _, name := range n.Order {
 			all = append(all, t.Scores[name])
 		}
@@ -128,7 +128,7 @@ func termPanels(n Numbers) []panel {
 
 // repeatCharts are pass^k and pass@k by k, of systems with more than one episode of a scenario.
 func repeatCharts(n Numbers) []chart {
-	of := func(interval func(eval.Pass) eval.Interval) (out []series, most int) {
+	of := func(interval func(stats.Pass) stats.Interval) (out []series, most int) {
 		for i, name := range n.Order {
 			s := series{name: name, class: colour(i)}
 			for _, p := range n.Systems[name].Passes {
@@ -140,11 +140,11 @@ func repeatCharts(n Numbers) []chart {
 		}
 		return out, most
 	}
-	all, most := of(func(p eval.Pass) eval.Interval { return p.All })
+	all, most := of(func(p stats.Pass) stats.Interval { return p.All })
 	if most < 2 {
 		return nil
 	}
-	any, _ := of(func(p eval.Pass) eval.Interval { return p.Any })
+	any, _ := of(func(p stats.Pass) stats.Interval { return p.Any })
 	return []chart{lines("pass^k", "each of k attempts does the task", "k", all), lines("pass@k", "at least one of k attempts does it", "k", any)}
 }
 
@@ -157,10 +157,10 @@ func (v *view) differences(n Numbers) {
 		return
 	}
 	first := headlines(n)
-	rest := slices.DeleteFunc(slices.Clone(n.Deltas), func(d eval.Delta) bool {
-		return slices.ContainsFunc(first, func(f eval.Delta) bool { return f.Old == d.Old && f.New == d.New })
+	rest := slices.DeleteFunc(slices.Clone(n.Deltas), func(d stats.Delta) bool {
+		return slices.ContainsFunc(first, func(f stats.Delta) bool { return f.Old == d.Old && f.New == d.New })
 	})
-	var all []eval.Interval
+	var all []stats.Interval
 	for _, d := range n.Deltas {
 		all = append(all, d.Episode, d.First)
 	}
@@ -176,7 +176,7 @@ func (v *view) differences(n Numbers) {
 		v.Lower = append(v.Lower, fmt.Sprintf("%s does %d of %d less often than %s", d.New, len(d.Regressions), d.Episode.N, d.Old))
 	}
 	if len(n.PartRegressions) > 0 {
-		var all []eval.Interval
+		var all []stats.Interval
 		for _, r := range n.PartRegressions {
 			all = append(all, r.Delta)
 		}
@@ -194,7 +194,7 @@ func (v *view) differences(n Numbers) {
 }
 
 // forest is the differences of pairs of systems: of the whole episode, and of the first call where it was measured.
-func forest(deltas []eval.Delta, axis span) (out []panel) {
+func forest(deltas []stats.Delta, axis span) (out []panel) {
 	whole, first := axis.panel("Whole episode", "and scenarios that are done more and less often"), axis.panel("First call", "")
 	any := false
 	for _, d := range deltas {
@@ -273,7 +273,7 @@ type tableRow struct {
 
 // metricTable is every metric as numbers.
 func metricTable(n Numbers) (out []tableRow) {
-	row := func(name, means string, form form, of func(eval.Summary) eval.Interval) {
+	row := func(name, means string, form form, of func(stats.Summary) stats.Interval) {
 		r := tableRow{Name: name, Means: means}
 		for _, system := range n.Order {
 			x := of(n.Systems[system])
@@ -287,18 +287,18 @@ func metricTable(n Numbers) (out []tableRow) {
 		}
 		out = append(out, r)
 	}
-	for _, m := range eval.Metrics() {
+	for _, m := range stats.Metrics() {
 		form := unitOf(m.Unit)
-		if m.Scale != eval.Amount {
+		if m.Scale != stats.Amount {
 			form = share
 		}
-		if of := func(s eval.Summary) eval.Interval { return s.Metrics[m.Name] }; measured(n, of) {
+		if of := func(s stats.Summary) stats.Interval { return s.Metrics[m.Name] }; measured(n, of) {
 			row(title(m.Name), m.Text, form, of)
 		}
 	}
-	row("Time, median", "half of the episodes take no longer", seconds, func(s eval.Summary) eval.Interval { return s.SecondsP50 })
-	row("Time, 95th percentile", "19 of 20 episodes take no longer", seconds, func(s eval.Summary) eval.Interval { return s.SecondsP95 })
-	row("Worst case", "whole episode, were all lost episodes failures", share, func(s eval.Summary) eval.Interval { return s.WorstCase })
+	row("Time, median", "half of the episodes take no longer", seconds, func(s stats.Summary) stats.Interval { return s.SecondsP50 })
+	row("Time, 95th percentile", "19 of 20 episodes take no longer", seconds, func(s stats.Summary) stats.Interval { return s.SecondsP95 })
+	row("Worst case", "whole episode, were all lost episodes failures", share, func(s stats.Summary) stats.Interval { return s.WorstCase })
 	return out
 }
 

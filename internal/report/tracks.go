@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 func place(x float64) string { return fmt.Sprintf("%.2f", 100*x) }
 
 // verdict says in words what an interval of a difference shows.
-func verdict(d eval.Interval) string {
+func verdict(d stats.Interval) string {
 	switch {
 	case d.N == 0:
 		return "no scenario in common"
@@ -24,7 +24,7 @@ func verdict(d eval.Interval) string {
 	return "no clear difference"
 }
 
-func classOf(d eval.Interval) string {
+func classOf(d stats.Interval) string {
 	switch {
 	case d.N > 0 && d.Low > 0:
 		return "better"

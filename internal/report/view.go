@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/overlap"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
 
@@ -136,7 +136,7 @@ func (v *view) parts(n Numbers) {
 	}
 	from := 0.0
 	for i, part := range n.Parts {
-		v.OfEpisodes = v.OfEpisodes || part.Name == eval.ModelsPart
+		v.OfEpisodes = v.OfEpisodes || part.Name == stats.ModelsPart
 		v.Time = append(v.Time, drawnPart{Name: part.Name, Class: colour(i + 1), Text: duration(part.Seconds), Share: percent(part.Seconds / all),
 			From: place(from / all), Width: place(part.Seconds / all)})
 		from += part.Seconds
@@ -159,7 +159,7 @@ func (v *view) groups(p Page, n Numbers, r *room) {
 // systemMessage is the system message that most episodes begin with, "" where no two share one.
 func (p Page) systemMessage() string {
 	seen := map[string]int{}
-	count := func(list []eval.Example) {
+	count := func(list []stats.Example) {
 		for _, e := range list {
 			if m := e.Trajectory.Messages; len(m) > 0 && m[0].Role == chat.System {
 				seen[m[0].Content]++
@@ -198,7 +198,7 @@ const mostCards = 3
 // is compared with none, as among arms that begin at one start, all differences are the headline.
 func (v *view) headline(n Numbers) {
 	last := v.Systems[len(v.Systems)-1]
-	whole := n.Systems[last.Name].Metrics[eval.Completion().Name]
+	whole := n.Systems[last.Name].Metrics[stats.Completion().Name]
 	axis := shares()
 	main := axis.rate(last.Name, last.Class, whole)
 	v.Cards = []card{{Title: "whole episode, " + last.Name, Text: main.Text, Interval: main.Interval, Lane: lane{main, axis.grid(), ""}, Main: true,
@@ -207,7 +207,7 @@ func (v *view) headline(n Numbers) {
 		v.Cards[0].Counts += ", " + fault.Count(n.Systems[last.Name].NumEpisodes, "episode")
 	}
 	deltas := headlines(n)
-	var all []eval.Interval
+	var all []stats.Interval
 	for _, d := range deltas {
 		all = append(all, d.Episode)
 	}
@@ -225,9 +225,9 @@ func (v *view) headline(n Numbers) {
 }
 
 // headlines are the differences that a page begins with.
-func headlines(n Numbers) []eval.Delta {
+func headlines(n Numbers) []stats.Delta {
 	last := n.Order[len(n.Order)-1]
-	var mine []eval.Delta
+	var mine []stats.Delta
 	for _, d := range n.Deltas {
 		if d.New == last {
 			mine = append(mine, d)
@@ -236,7 +236,7 @@ func headlines(n Numbers) []eval.Delta {
 	if len(mine) == 0 || len(n.Pairs) > 0 && len(mine) < len(n.Order)-1 {
 		return n.Deltas
 	}
-	if i := slices.IndexFunc(mine, func(d eval.Delta) bool { return d.Old == n.Order[0] }); i > 1 { // behind the nearest
+	if i := slices.IndexFunc(mine, func(d stats.Delta) bool { return d.Old == n.Order[0] }); i > 1 { // behind the nearest
 		first := mine[i]
 		mine = slices.Insert(slices.Delete(mine, i, i+1), 1, first)
 	}
@@ -244,7 +244,7 @@ func headlines(n Numbers) []eval.Delta {
 }
 
 // lead is the page in one sentence.
-func lead(name string, whole track, numTasks int, deltas []eval.Delta) string {
+func lead(name string, whole track, numTasks int, deltas []stats.Delta) string {
 	if whole.Empty {
 		return fmt.Sprintf("No episode of %s says anything about the model.", name)
 	}

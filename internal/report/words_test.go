@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/report"
 )
 
@@ -23,7 +23,7 @@ func TestPageSaysWhatItCounts(t *testing.T) {
 	if said := text(p); !strings.Contains(said, "the time in which neither trainer nor sampler worked") || strings.Contains(said, "no model, tool or user") || strings.Contains(said, "Nothing got worse") {
 		t.Error("of training, orchestration is no time of episodes; and the sample has regressions")
 	}
-	p.Parts = []eval.Part{{Name: eval.ModelsPart, Seconds: 40}, {Name: "tools", Seconds: 4.2}, {Name: "orchestration", Seconds: 1, Orchestration: true}}
+	p.Parts = []stats.Part{{Name: stats.ModelsPart, Seconds: 40}, {Name: "tools", Seconds: 4.2}, {Name: "orchestration", Seconds: 1, Orchestration: true}}
 	p.Systems = p.Systems[:1]
 	better := p.Systems[0]
 	better.Name, better.Rows = "better", slices.Clone(better.Rows)

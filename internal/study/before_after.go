@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // beforeAfter shows one held-out task that the last system does and the first does not: what each of them wrote and called. It is
 // nil where there is none.
-func beforeAfter(c eval.Comparison) []string {
+func beforeAfter(c stats.Comparison) []string {
 	if len(c.Systems) < 2 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -336,15 +336,15 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 // comparisonSummary is the last line on stdout. Deltas are paired differences of the start and each arm to the base model, of each arm
 // to the start, and of the first arm to each other one.
 type comparisonSummary struct {
-	Split   string                  `json:"split"`
-	Seed    uint64                  `json:"seed"`
-	Systems map[string]eval.Summary `json:"systems"`
-	Deltas  []eval.Delta            `json:"deltas"`
-	Seconds float64                 `json:"seconds"`
+	Split   string                   `json:"split"`
+	Seed    uint64                   `json:"seed"`
+	Systems map[string]stats.Summary `json:"systems"`
+	Deltas  []stats.Delta            `json:"deltas"`
+	Seconds float64                  `json:"seconds"`
 }
 
 // page writes the report of what is measured so far.
-func (s comparison) page(systems []recipe.System) (eval.Results, error) {
+func (s comparison) page(systems []recipe.System) (stats.Results, error) {
 	_, n, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
 		p.Say("device", s.episodes.Model.Engine.Description())
 		p.Say("split", s.size.HeldOut())
@@ -364,7 +364,7 @@ func (s comparison) told(systems []recipe.System) error {
 	return nil
 }
 
-func toldOf(name string, v eval.Summary) string {
+func toldOf(name string, v stats.Summary) string {
 	return fmt.Sprintf("%-10s first call %s  whole episode %s  of %d", name, v.FirstCallText(), v.EpisodeText(), v.N)
 }
 
@@ -381,14 +381,14 @@ func (s comparison) report(systems []recipe.System) error {
 }
 
 // pairsOf holds the start and each arm against those before them: the base model, the start, and of the arms the first.
-func pairsOf(systems []recipe.System) []eval.Pair {
-	pairs := []eval.Pair{}
+func pairsOf(systems []recipe.System) []stats.Pair {
+	pairs := []stats.Pair{}
 	for i, x := range systems { // the base model, the start, the arms
 		for k := range min(i, 2) {
-			pairs = append(pairs, eval.Pair{Old: systems[k].Name, New: x.Name})
+			pairs = append(pairs, stats.Pair{Old: systems[k].Name, New: x.Name})
 		}
 		if i > 2 {
-			pairs = append(pairs, eval.Pair{Old: x.Name, New: systems[2].Name})
+			pairs = append(pairs, stats.Pair{Old: x.Name, New: systems[2].Name})
 		}
 	}
 	return pairs

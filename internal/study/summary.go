@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/recipe"
@@ -17,9 +17,9 @@ import (
 
 // demoSummary is the demo's last line on stdout. Success is of the first call; episode_success of the whole episode.
 type demoSummary struct {
-	Base          eval.Summary         `json:"base"`
-	SFT           eval.Summary         `json:"sft"`
-	GRPO          eval.Summary         `json:"grpo"`
+	Base          stats.Summary        `json:"base"`
+	SFT           stats.Summary        `json:"sft"`
+	GRPO          stats.Summary        `json:"grpo"`
 	Deltas        map[string]demoDelta `json:"deltas"`
 	Seconds       float64              `json:"seconds"` // of this attempt
 	TokensPerS    float64              `json:"tokens_per_s"`
@@ -31,10 +31,10 @@ type demoSummary struct {
 
 // demoDelta is a paired difference of two systems on the same scenarios.
 type demoDelta struct {
-	Mean    float64       `json:"mean"`
-	Low     float64       `json:"low"`
-	High    float64       `json:"high"`
-	Episode eval.Interval `json:"episode"`
+	Mean    float64        `json:"mean"`
+	Low     float64        `json:"low"`
+	High    float64        `json:"high"`
+	Episode stats.Interval `json:"episode"`
 }
 
 // report writes report.html and results.json, and prints the summary.
@@ -43,7 +43,7 @@ func (d experiment) report(data recipe.Data, l *job.Episodes, pipeline time.Dura
 	p, n, err := job.WritePage(d.Host, d.dir.Path, func(p *report.Page) {
 		p.Say("demonstrations", fmt.Sprint(len(data.Demonstrations)))
 		p.Say("device", l.Model.Engine.Description())
-		p.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
+		p.Parts = []stats.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
 			{Name: "tools and orchestration", Orchestration: true,
 				Seconds: math.Max(0, pipeline.Seconds()-training-sampling.BusySeconds)}}
 	})
@@ -56,7 +56,7 @@ func (d experiment) report(data recipe.Data, l *job.Episodes, pipeline time.Dura
 	return d.print(n.Results, l.Trainer, sampling.Decoded, sampling.BusySeconds)
 }
 
-func (d experiment) print(results eval.Results, l *job.Trainer, decoded int, busy float64) error {
+func (d experiment) print(results stats.Results, l *job.Trainer, decoded int, busy float64) error {
 	s := demoSummary{Base: results.Systems["base"], SFT: results.Systems["sft"], GRPO: results.Systems["grpo"],
 		Deltas: map[string]demoDelta{}, Seconds: time.Since(d.began).Seconds(), Seed: d.c.Seed,
 		Orchestration: results.OrchestrationShare, PeakRSSMB: peakRSS()}
@@ -79,12 +79,12 @@ func (d experiment) print(results eval.Results, l *job.Trainer, decoded int, bus
 }
 
 // got says what the demo came to, and what to do with it.
-func (d experiment) got(s demoSummary, results eval.Results) []string {
+func (d experiment) got(s demoSummary, results stats.Results) []string {
 	lines := []string{fmt.Sprintf("on %s that training never saw, with %g%% intervals:", fault.Count(s.Base.N, "task"), 100*d.c.Eval.Confidence),
 		fmt.Sprintf("%-12s %-24s %s", "", "FIRST CALL RIGHT", "WHOLE EPISODE RIGHT")}
 	for _, x := range []struct {
 		name string
-		s    eval.Summary
+		s    stats.Summary
 	}{{"base", s.Base}, {"after SFT", s.SFT}, {"after GRPO", s.GRPO}} {
 		lines = append(lines, fmt.Sprintf("%-12s %-24s %s", x.name, x.s.FirstCallText(), x.s.EpisodeText()))
 	}

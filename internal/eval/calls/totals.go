@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
 
 // Rates are those of some lines, in [0, 1].
 type Rates struct {
-	Tool  eval.Interval `json:"tool"`
-	Param eval.Interval `json:"param"`
-	AST   eval.Interval `json:"ast"`
+	Tool  stats.Interval `json:"tool"`
+	Param stats.Interval `json:"param"`
+	AST   stats.Interval `json:"ast"`
 }
 
 // Group is the lines of one value.
@@ -52,12 +52,12 @@ type graded struct {
 
 // rates are shares of lines. Those with one id are one observation, as repeats of one question are.
 func rates(of []graded) Rates {
-	estimate := func(metric func(graded) bool) eval.Interval {
-		rows := make([]eval.Row, len(of))
+	estimate := func(metric func(graded) bool) stats.Interval {
+		rows := make([]stats.Row, len(of))
 		for i, g := range of {
-			rows[i] = eval.Row{ScenarioID: strconv.Itoa(i), Family: g.scenario, Episode: metric(g)}
+			rows[i] = stats.Row{ScenarioID: strconv.Itoa(i), Family: g.scenario, Episode: metric(g)}
 		}
-		share := eval.Estimate(rows, eval.Completion(), eval.Bootstrap{})
+		share := stats.Estimate(rows, stats.Completion(), stats.Bootstrap{})
 		if share.Clusters > 0 {
 			share.N, share.Clusters = share.Clusters, 0
 		}
@@ -145,7 +145,7 @@ func (t Totals) Table() [][]string {
 
 func cells(name string, lines int, r Rates) []string {
 	out := []string{name, strconv.Itoa(lines)}
-	for _, i := range []eval.Interval{r.Tool, r.Param, r.AST} {
+	for _, i := range []stats.Interval{r.Tool, r.Param, r.AST} {
 		text := "-"
 		if i.N > 0 {
 			text = fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*i.Mean, 100*i.Low, 100*i.High)

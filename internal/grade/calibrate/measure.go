@@ -13,16 +13,16 @@ import (
 
 	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/grade/judge"
 )
 
 // Measure is one number of a judge.
 type Measure struct {
-	Name  string        `json:"name"` // "agreement with rules: verdicts"
-	Value eval.Interval `json:"value"`
-	Unit  string        `json:"unit"`           // share, score, tokens, $, s
-	Text  string        `json:"text,omitempty"` // what it counts
+	Name  string         `json:"name"` // "agreement with rules: verdicts"
+	Value stats.Interval `json:"value"`
+	Unit  string         `json:"unit"`           // share, score, tokens, $, s
+	Text  string         `json:"text,omitempty"` // what it counts
 }
 
 // Report is all that was measured.
@@ -36,11 +36,11 @@ type Report struct {
 
 // Calibration is how a judge is measured.
 type Calibration struct {
-	Samples   int            // of the judge, for a group
-	Tie       float64        // two scores of one sample that differ by no more are a tie
-	PassFrom  float64        // score from which a sample says that an attempt alone passes; 0 is 0.5
-	AtOnce    int            // groups that are asked about at once, no more than the judge answers at once: what it takes is to be its own time; 0: all
-	Intervals eval.Bootstrap // how sure the numbers are
+	Samples   int             // of the judge, for a group
+	Tie       float64         // two scores of one sample that differ by no more are a tie
+	PassFrom  float64         // score from which a sample says that an attempt alone passes; 0 is 0.5
+	AtOnce    int             // groups that are asked about at once, no more than the judge answers at once: what it takes is to be its own time; 0: all
+	Intervals stats.Bootstrap // how sure the numbers are
 	Progress  func(done, total int)
 }
 
@@ -140,12 +140,12 @@ func (x *judged) note(ctx context.Context, err error, stops func(error) bool) bo
 
 // values are numbers of one measure, each of a group.
 type values struct {
-	rows  []eval.Row
-	scale eval.Scale
+	rows  []stats.Row
+	scale stats.Scale
 }
 
 func (v *values) add(group int, x float64) {
-	v.rows = append(v.rows, eval.Row{ScenarioID: strconv.Itoa(group), Reward: x})
+	v.rows = append(v.rows, stats.Row{ScenarioID: strconv.Itoa(group), Reward: x})
 }
 
 func (v *values) yes(group int, is bool) {
@@ -156,8 +156,8 @@ func (v *values) yes(group int, is bool) {
 	v.add(group, x)
 }
 
-func (c Calibration) interval(v *values) eval.Interval {
-	return eval.Estimate(v.rows, eval.Metric{Scale: v.scale, Of: func(r eval.Row) (float64, float64) { return r.Reward, 1 }}, c.Intervals)
+func (c Calibration) interval(v *values) stats.Interval {
+	return stats.Estimate(v.rows, stats.Metric{Scale: v.scale, Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}, c.Intervals)
 }
 
 // report makes the numbers of what was judged.
@@ -203,7 +203,7 @@ func (c Calibration) report(all []judged) Report {
 		for _, row := range left.rows {
 			x += row.Reward / float64(len(left.rows))
 		}
-		r.Measures = append(r.Measures, Measure{"position bias: left in the mean of the samples", eval.Interval{Mean: x, Low: x, High: x, N: len(first.rows)}, "score",
+		r.Measures = append(r.Measures, Measure{"position bias: left in the mean of the samples", stats.Interval{Mean: x, Low: x, High: x, N: len(first.rows)}, "score",
 			"most that places still move two attempts of a group apart, in the mean over orders"})
 	}
 	for i, form := range []string{"a group", "an attempt alone"} {
@@ -219,9 +219,9 @@ func (c Calibration) report(all []judged) Report {
 // agreement holds a judge against who knows: verdicts, verdicts of those that do not pass, of those that do; and pairs of a group.
 func agreement(all []judged, who string) (verdicts [3]*values, pairs *values) {
 	for i := range verdicts {
-		verdicts[i] = &values{scale: eval.Rate}
+		verdicts[i] = &values{scale: stats.Rate}
 	}
-	pairs = &values{scale: eval.Share}
+	pairs = &values{scale: stats.Share}
 	for g, x := range all {
 		for i, a := range x.Attempts {
 			if a.By != who || a.Passed == nil {
@@ -256,7 +256,7 @@ func agreement(all []judged, who string) (verdicts [3]*values, pairs *values) {
 
 // fooled is how often a trick works: alone, and beside an attempt that passes.
 func fooled(all []judged, trick string) (passed, won *values) {
-	passed, won = &values{scale: eval.Rate}, &values{scale: eval.Rate}
+	passed, won = &values{scale: stats.Rate}, &values{scale: stats.Rate}
 	for g, x := range all {
 		best := math.Inf(-1)
 		for i, a := range x.Attempts {
@@ -281,7 +281,7 @@ func fooled(all []judged, trick string) (passed, won *values) {
 
 // withItself is how often two samples agree. Two attempts that a sample scores no further apart than a tie are tied in it.
 func (c Calibration) withItself(all []judged) (pairs, verdicts *values) {
-	pairs, verdicts = &values{scale: eval.Rate}, &values{scale: eval.Rate}
+	pairs, verdicts = &values{scale: stats.Rate}, &values{scale: stats.Rate}
 	order := func(a, b float64) int {
 		switch {
 		case math.Abs(a-b) <= c.Tie+1e-9:
@@ -324,7 +324,7 @@ func eachPair(n int, f func(a, b int)) {
 // it beyond the mean of its samples. left is how far that moves two attempts of such a group apart in the mean of so many samples as the judge
 // has, over many draws of their orders.
 func places(all []judged, samples int) (first, left *values) {
-	first, left = &values{scale: eval.Amount}, &values{scale: eval.Amount}
+	first, left = &values{scale: stats.Amount}, &values{scale: stats.Amount}
 	worth, count := map[int][]float64{}, map[int]float64{} // by the number of attempts that are shown
 	for g, x := range all {
 		size := 0
@@ -384,7 +384,7 @@ func mean(x []float64) float64 {
 
 // costs are those of a group's questions (form 0), or of an attempt's alone (1).
 func costs(all []judged, form int) (tokens, dollars, seconds, failures *values) {
-	tokens, dollars, seconds, failures = &values{}, &values{}, &values{}, &values{scale: eval.Rate}
+	tokens, dollars, seconds, failures = &values{}, &values{}, &values{}, &values{scale: stats.Rate}
 	for g, x := range all {
 		terms := x.beside
 		if form == 1 {

@@ -8,7 +8,7 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // wavering says 0.55 and 0.65 of each attempt alone, in two samples.
@@ -40,7 +40,7 @@ func TestSamplesPassFromWhatTheRubricSays(t *testing.T) {
 	}
 	for from, want := range map[float64]float64{0: 1, 0.6: 0, 0.7: 1} {
 		w := &wavering{}
-		report, err := Calibration{Samples: 2, PassFrom: from, AtOnce: 2, Intervals: eval.Bootstrap{Level: 0.95, Seed: 1}}.Run(t.Context(), w, w, groups, func(error) bool { return false })
+		report, err := Calibration{Samples: 2, PassFrom: from, AtOnce: 2, Intervals: stats.Bootstrap{Level: 0.95, Seed: 1}}.Run(t.Context(), w, w, groups, func(error) bool { return false })
 		if err != nil || w.most.Load() > 2 {
 			t.Fatalf("%v: %d at once", err, w.most.Load())
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/eval"
 	"hone/internal/eval/mcpbench"
+	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/proxy/revise"
 )
@@ -32,10 +32,10 @@ type Report struct {
 type Measured struct {
 	System   string                `json:"system"`
 	Rows     int                   `json:"rows"`
-	Success  eval.Interval         `json:"success"`       // rows that are right in the end
-	Fixed    eval.Interval         `json:"fix_rate"`      // of the wrong drafts, those that are right in the end
-	Harmed   eval.Interval         `json:"harm_rate"`     // of the right drafts, those that are wrong in the end
-	Net      eval.Interval         `json:"net_gain"`      // success less that of the drafts, paired
+	Success  stats.Interval        `json:"success"`       // rows that are right in the end
+	Fixed    stats.Interval        `json:"fix_rate"`      // of the wrong drafts, those that are right in the end
+	Harmed   stats.Interval        `json:"harm_rate"`     // of the right drafts, those that are wrong in the end
+	Net      stats.Interval        `json:"net_gain"`      // success less that of the drafts, paired
 	Verdicts map[string]int        `json:"verdicts"`      // of a sidecar
 	Asked    float64               `json:"asked"`         // share of the rows for which a model was asked
 	Prompt   float64               `json:"prompt_tokens"` // added, of a row in the mean
@@ -47,32 +47,32 @@ type Measured struct {
 
 // Gain is a paired difference of success.
 type Gain struct {
-	New      string        `json:"new"`
-	Old      string        `json:"old"`
-	Interval eval.Interval `json:"interval"`
+	New      string         `json:"new"`
+	Old      string         `json:"old"`
+	Interval stats.Interval `json:"interval"`
 }
 
 // PartRates are those of one system on a part of the rows.
 type PartRates struct {
-	System string        `json:"system"`
-	Part   string        `json:"part"`
-	Right  int           `json:"right"`
-	Wrong  int           `json:"wrong"`
-	Fixed  float64       `json:"fix_rate"`
-	Harmed float64       `json:"harm_rate"`
-	Net    eval.Interval `json:"net_gain"`
+	System string         `json:"system"`
+	Part   string         `json:"part"`
+	Right  int            `json:"right"`
+	Wrong  int            `json:"wrong"`
+	Fixed  float64        `json:"fix_rate"`
+	Harmed float64        `json:"harm_rate"`
+	Net    stats.Interval `json:"net_gain"`
 }
 
 // bootstrap is the intervals'.
-func (e *evaluation) bootstrap() eval.Bootstrap { return job.IntervalsOf(e.c) }
+func (e *evaluation) bootstrap() stats.Bootstrap { return job.IntervalsOf(e.c) }
 
 // evalRows are a system's rows as package stats takes them: those of one scenario are one piece of evidence. Only rows that keep holds are
 // taken, and of those with a system that says nothing none.
-func (e *evaluation) evalRows(system string, keep func(*revise.Row) bool) (rows []eval.Row) {
+func (e *evaluation) evalRows(system string, keep func(*revise.Row) bool) (rows []stats.Row) {
 	for i := range e.rows {
 		r, out := &e.rows[i], e.of[system][i]
 		if out.gives && keep(r) {
-			rows = append(rows, eval.Row{ScenarioID: r.ID, Family: r.Scenario, Episode: out.gold})
+			rows = append(rows, stats.Row{ScenarioID: r.ID, Family: r.Scenario, Episode: out.gold})
 		}
 	}
 	return rows
@@ -97,7 +97,7 @@ func (e *evaluation) report() *Report {
 				continue
 			}
 			both := func(r *revise.Row) bool { return true }
-			p.Pairs = append(p.Pairs, Gain{name, old, eval.Compare(e.evalRows(old, both), e.evalRows(name, all), eval.Completion(), e.bootstrap())})
+			p.Pairs = append(p.Pairs, Gain{name, old, stats.Compare(e.evalRows(old, both), e.evalRows(name, all), stats.Completion(), e.bootstrap())})
 		}
 	}
 	e.parts(p)
@@ -111,9 +111,9 @@ func (e *evaluation) measured(name string) Measured {
 	right, wrong := func(r *revise.Row) bool { return r.Right }, func(r *revise.Row) bool { return !r.Right }
 	all := func(*revise.Row) bool { return true }
 	b := e.bootstrap()
-	m := Measured{System: name, Verdicts: map[string]int{}, Success: eval.Estimate(e.evalRows(name, all), eval.Completion(), b),
-		Fixed: eval.Estimate(e.evalRows(name, wrong), eval.Completion(), b), Harmed: flipped(eval.Estimate(e.evalRows(name, right), eval.Completion(), b)),
-		Net: eval.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), eval.Completion(), b), Bench: e.bench(name)}
+	m := Measured{System: name, Verdicts: map[string]int{}, Success: stats.Estimate(e.evalRows(name, all), stats.Completion(), b),
+		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: flipped(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
+		Net: stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b), Bench: e.bench(name)}
 	for i := range e.rows {
 		out := e.of[name][i]
 		if !out.gives {
@@ -138,7 +138,7 @@ func (e *evaluation) measured(name string) Measured {
 }
 
 // flipped is the interval of the complement of a share.
-func flipped(i eval.Interval) eval.Interval {
+func flipped(i stats.Interval) stats.Interval {
 	if i.N == 0 {
 		return i
 	}
@@ -240,7 +240,7 @@ func (e *evaluation) parts(p *Report) {
 }
 
 func (e *evaluation) part(name, part string, in func(*revise.Row) bool) PartRates {
-	x := PartRates{System: name, Part: part, Net: eval.Compare(e.evalRows(Nothing, in), e.evalRows(name, in), eval.Completion(), e.bootstrap())}
+	x := PartRates{System: name, Part: part, Net: stats.Compare(e.evalRows(Nothing, in), e.evalRows(name, in), stats.Completion(), e.bootstrap())}
 	for i := range e.rows {
 		r, out := &e.rows[i], e.of[name][i]
 		if !out.gives || !in(r) {

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"hone/internal/console/sanitize"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/host"
 )
 
 // The tables of a report have widths of their own, and each fits a terminal of 120 columns.
 func TestReportFitsATerminal(t *testing.T) {
-	sure := eval.Interval{Mean: 1, Low: 0.9, High: 1, N: 40}
-	few := eval.Interval{Mean: 1, Low: -0.9, High: 1, N: 4, TooFew: true}
+	sure := stats.Interval{Mean: 1, Low: 0.9, High: 1, N: 40}
+	few := stats.Interval{Mean: 1, Low: -0.9, High: 1, N: 4, TooFew: true}
 	p := &Report{Parts: map[string][]PartRates{}}
 	for _, name := range []string{"nothing", "reviser_alone"} {
 		p.Systems = append(p.Systems, Measured{System: name, Rows: 3120, Success: few, Fixed: few, Harmed: few, Net: few, Asked: 1, Prompt: 424, Written: 39,

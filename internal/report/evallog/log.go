@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
 
@@ -28,7 +28,7 @@ type Run struct {
 }
 
 // Of makes the log of one system. summary is its line of results.json.
-func Of(run Run, s eval.System, summary any) Log {
+func Of(run Run, s stats.System, summary any) Log {
 	m := sampler{run: run, model: "hone/" + s.Name}
 	runID, taskID := digest(run.Name, stamp(run.Created)), digest(run.Name, run.Dataset)
 	l := Log{Version: Version, Status: "success", Samples: []Sample{}, Plan: Plan{Name: "plan", Steps: []PlanStep{{Solver: cmp.Or(run.Verb, "hone"), Params: map[string]any{}}},
@@ -95,8 +95,8 @@ type episode struct {
 }
 
 // rowsOf are rows by their episodes.
-func rowsOf(rows []eval.Row) map[episode]*eval.Row {
-	out := map[episode]*eval.Row{}
+func rowsOf(rows []stats.Row) map[episode]*stats.Row {
+	out := map[episode]*stats.Row{}
 	for i, r := range rows {
 		out[episode{r.ScenarioID, r.Repeat}] = &rows[i]
 	}
@@ -105,7 +105,7 @@ func rowsOf(rows []eval.Row) map[episode]*eval.Row {
 
 // Write writes the log of each system into dir, which it makes, and returns the files. Their names are as Inspect's own begin, for its
 // viewer lists no others.
-func Write(dir string, run Run, c eval.Comparison, summary func(system string) any) (files []string, err error) {
+func Write(dir string, run Run, c stats.Comparison, summary func(system string) any) (files []string, err error) {
 	broken := func(err error) error {
 		return &fault.Error{Code: fault.CodeError, What: "cannot write the log", Where: dir, Err: err, Next: "make room there, or name another folder"}
 	}

@@ -15,14 +15,14 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/report/evallog"
 )
 
 var update = flag.Bool("update", false, "write testdata/log.json; make parity then writes read.json")
 
 // measured is a system with an episode of each kind of end, and two repeats of one scenario.
-func measured() eval.System {
+func measured() stats.System {
 	known := map[string]*scenario.Scenario{}
 	for _, id := range []string{"add", "lost", "long", "blind"} {
 		known[id] = &scenario.Scenario{ID: id, Task: "Add 2 and 3.", Tags: []string{"kind:sum"}, Difficulty: "easy", Gold: []scenario.Gold{{Name: "add", Arguments: json.RawMessage(`{"a":2,"b":3}`)}}, GoldAnswer: "5"}
@@ -62,16 +62,16 @@ func measured() eval.System {
 	}
 	ts[4].Turns[0].BridgeIDs, ts[4].Turns[0].CompletionIDs, ts[4].Turns[0].Usage = nil, nil, &trajectory.Usage{PromptTokens: 30, CompletionTokens: 7} // an endpoint
 	passes := func(t *trajectory.Trajectory) bool { return t.Terms[0].Score == 1 }
-	s := eval.NewSystem("sft", ts, eval.Criteria{FirstCall: passes, Episode: passes, Describe: func(r *eval.Row) { r.NumGold, r.Kind = 1, "sum" },
+	s := stats.NewSystem("sft", ts, stats.Criteria{FirstCall: passes, Episode: passes, Describe: func(r *stats.Row) { r.NumGold, r.Kind = 1, "sum" },
 		Unjudged: func(t *trajectory.Trajectory) []string {
 			if t.ScenarioID == "blind" {
 				return []string{"checks[0] (sql)"}
 			}
 			return nil
 		}})
-	s.Model = eval.Model{Base: "SmolLM2-135M-Instruct", Adapter: "sft/final"}
+	s.Model = stats.Model{Base: "SmolLM2-135M-Instruct", Adapter: "sft/final"}
 	for _, t := range ts {
-		s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
+		s.Episodes = append(s.Episodes, stats.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
 	}
 	return s
 }
@@ -80,7 +80,7 @@ var begun = time.Date(2026, 11, 22, 19, 9, 0, 0, time.UTC)
 
 func written(t *testing.T) (log []byte, file string) {
 	t.Helper()
-	c := eval.Comparison{Systems: []eval.System{measured()}}
+	c := stats.Comparison{Systems: []stats.System{measured()}}
 	run := evallog.Run{Name: "evaluated", Verb: "hone eval", Created: begun, Dataset: "tasks.jsonl", Version: "v1", Facts: map[string]string{"seed": "1"}}
 	files, err := evallog.Write(t.TempDir(), run, c, func(system string) any { return map[string]int{"n": len(system)} })
 	if err != nil {
@@ -165,7 +165,7 @@ func TestAsInspectReads(t *testing.T) {
 	}
 }
 
-func sameEpisode(t *testing.T, e eval.Example, all read) {
+func sameEpisode(t *testing.T, e stats.Example, all read) {
 	t.Helper()
 	x := e.Trajectory
 	for _, s := range all.Samples {
@@ -223,7 +223,7 @@ func TestFileName(t *testing.T) {
 	if !strings.HasPrefix(file, "2026-11-22T19-09-00+00-00_evaluated-sft_") || strings.Count(file, "_") != 2 || !strings.HasSuffix(file, ".json") {
 		t.Errorf("%s", file)
 	}
-	c := eval.Comparison{Systems: []eval.System{{Name: "../../" + strings.Repeat("x", 500) + "_é"}}}
+	c := stats.Comparison{Systems: []stats.System{{Name: "../../" + strings.Repeat("x", 500) + "_é"}}}
 	dir := t.TempDir()
 	files, err := evallog.Write(dir, evallog.Run{Name: "a/b"}, c, func(string) any { return nil })
 	if err != nil || len(files) != 1 || filepath.Dir(files[0]) != dir {
@@ -245,7 +245,7 @@ func TestMissingPieces(t *testing.T) {
 			Outcome: trajectory.Limit, StopReason: "attachment://x", Error: "\xff"},
 		"a reference of its own": {Messages: []chat.Message{{Role: chat.User, Content: "attachment://" + strings.Repeat("f", 200)}}},
 	} {
-		s := eval.System{Name: "s\xff", Episodes: []eval.Example{{Trajectory: x}}, Rows: []eval.Row{{ScenarioID: "another"}, {NumGold: 1}}}
+		s := stats.System{Name: "s\xff", Episodes: []stats.Example{{Trajectory: x}}, Rows: []stats.Row{{ScenarioID: "another"}, {NumGold: 1}}}
 		text, err := json.Marshal(evallog.Of(evallog.Run{}, s, nil))
 		var log struct {
 			Samples []struct {
@@ -260,7 +260,7 @@ func TestMissingPieces(t *testing.T) {
 			t.Errorf("%s: %v: %s", name, err, text)
 		}
 	}
-	text, err := json.Marshal(evallog.Of(evallog.Run{Unfinished: []string{"none"}}, eval.System{Name: "none"}, nil))
+	text, err := json.Marshal(evallog.Of(evallog.Run{Unfinished: []string{"none"}}, stats.System{Name: "none"}, nil))
 	if err != nil || !strings.Contains(string(text), `"samples":[],"reductions":[]`) || !strings.Contains(string(text), `"scores":[]`) || !strings.Contains(string(text), `"status":"cancelled"`) {
 		t.Errorf("a system without episodes: %v: %s", err, text)
 	}

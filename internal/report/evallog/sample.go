@@ -11,7 +11,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // sampler makes a system's samples.
@@ -21,7 +21,7 @@ type sampler struct {
 }
 
 // sample lays out one episode, of which there is a row: where it is scored the one, where it is in no rate the other.
-func (m sampler) sample(e eval.Example, row, lost *eval.Row) Sample {
+func (m sampler) sample(e stats.Example, row, lost *stats.Row) Sample {
 	t := e.Trajectory
 	s := Sample{ID: cmp.Or(t.ScenarioID, e.Name()), Epoch: t.Rollout + 1, Target: target(e.Scenario), Metadata: metadata(e, cmp.Or(row, lost)), Store: map[string]any{},
 		Messages: []Message{}, Input: []Message{}, Output: Output{Model: m.model, Choices: []Choice{}}, TotalTime: t.Seconds, ModelUsage: map[string]Usage{}, UUID: digest(m.run.Name, m.model, e.Name()), Attachments: map[string]string{}}
@@ -147,7 +147,7 @@ func (d *dialogue) answer(m *Message) {
 }
 
 // end adds what ended the episode, where that was not the model.
-func (d *dialogue) end(e eval.Example, lost *eval.Row) {
+func (d *dialogue) end(e stats.Example, lost *stats.Row) {
 	t := e.Trajectory
 	switch {
 	case lost != nil || !t.Outcome.Trainable():
@@ -236,7 +236,7 @@ func target(s *scenario.Scenario) string {
 }
 
 // metadata is what hone knows of an episode that Inspect has no field for.
-func metadata(e eval.Example, row *eval.Row) map[string]any {
+func metadata(e stats.Example, row *stats.Row) map[string]any {
 	t := e.Trajectory
 	out := map[string]any{"episode": e.Name(), "outcome": t.Outcome, "stop_reason": t.StopReason}
 	if t.Split != "" {

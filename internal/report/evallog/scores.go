@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 )
 
 // Names of the scores of a sample.
@@ -27,7 +27,7 @@ var scorers = []Scorer{{checksScore, rateMetrics}, {callScore, rateMetrics}, {re
 var rateMetrics = []MetricName{{"inspect_ai/accuracy"}, {"inspect_ai/stderr"}}
 
 // scores are those of one episode.
-func scores(e eval.Example, row *eval.Row) map[string]Score {
+func scores(e stats.Example, row *stats.Row) map[string]Score {
 	explained := ""
 	verdicts := e.Verdicts()
 	for _, v := range verdicts {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/evaluate"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -30,7 +30,7 @@ func (w Which) Check() error {
 }
 
 // of are the episodes of systems that w names.
-func (w Which) of(systems []eval.System) (shown []eval.Example) {
+func (w Which) of(systems []stats.System) (shown []stats.Example) {
 	for _, s := range systems {
 		for _, e := range s.Episodes {
 			if w == All || w == Failed && e.Failed() {
@@ -52,7 +52,7 @@ func Evaluated(h *host.Host, measured *evaluate.Evaluated, w Which) error {
 			fmt.Fprintln(h.Data)
 		}
 	}
-	if slices.ContainsFunc(measured.Systems, func(s eval.System) bool { return len(s.Rows) > 0 }) { // else there is nothing to print
+	if slices.ContainsFunc(measured.Systems, func(s stats.System) bool { return len(s.Rows) > 0 }) { // else there is nothing to print
 		if err := Rates(h, measured, w); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func Rates(h *host.Host, r *evaluate.Evaluated, w Which) error {
 		h.Say("%s", note)
 	}
 	out := struct {
-		eval.Results
+		stats.Results
 		Reused   map[string]int         `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
 		NotRun   int                    `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
 		DrawnOf  int                    `json:"drawn_of,omitempty"`  // scenarios of the split, of which those of this were drawn

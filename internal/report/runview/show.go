@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/evaluate"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -102,7 +102,7 @@ func rates(e job.Env, path string) error {
 	}
 	var m evaluate.Evaluated
 	for _, name := range n.Order {
-		m.Systems = append(m.Systems, eval.System{Name: name})
+		m.Systems = append(m.Systems, stats.System{Name: name})
 	}
 	return e.Print(nil, append([][]string{{""}}, m.Table(n.Results)...))
 }
@@ -111,11 +111,11 @@ func rates(e job.Env, path string) error {
 type Printed struct {
 	Row string `json:"row"` // its name in the run
 	*trajectory.Trajectory
-	Checks []eval.Verdict `json:"checks"`
+	Checks []stats.Verdict `json:"checks"`
 }
 
 // Of is an episode as it is printed in JSON.
-func Of(e eval.Example) Printed { return Printed{e.Name(), e.Trajectory, e.Verdicts()} }
+func Of(e stats.Example) Printed { return Printed{e.Name(), e.Trajectory, e.Verdicts()} }
 
 // Episode prints the episode of a name in the run in path.
 func Episode(h *host.Host, path, id string) error {

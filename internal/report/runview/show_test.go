@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/console/sanitize"
-	"hone/internal/eval"
+	"hone/internal/eval/stats"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/report"
@@ -22,10 +22,10 @@ func TestShowsRates(t *testing.T) {
 	if err := rates(e, t.TempDir()); err != nil || out.Len() > 0 {
 		t.Fatalf("%v, %s", err, &out)
 	}
-	var c eval.Comparison
-	for _, s := range []eval.System{{Name: "base"}, {Name: "model"}} {
+	var c stats.Comparison
+	for _, s := range []stats.System{{Name: "base"}, {Name: "model"}} {
 		for i := range 8 {
-			s.Rows = append(s.Rows, eval.Row{ScenarioID: string(rune('a' + i)), Episode: s.Name == "model" && i > 3, NumGold: 1})
+			s.Rows = append(s.Rows, stats.Row{ScenarioID: string(rune('a' + i)), Episode: s.Name == "model" && i > 3, NumGold: 1})
 		}
 		c.Systems = append(c.Systems, s)
 	}
