@@ -5,14 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/evaluate"
+	"hone/internal/eval"
 	"hone/internal/job"
 	"hone/internal/report/runview"
 	"hone/internal/toolset"
 )
 
 type evalFlags struct {
-	evaluate.Asked
+	eval.Asked
 	servers toolset.Source
 	show    runview.Which
 }
@@ -67,7 +67,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return err
 	}
 	defer j.Close()
-	measured, err := evaluate.Run(ctx, j, tasks, f.servers)
+	measured, err := eval.Run(ctx, j, tasks, f.servers)
 	if err != nil || measured == nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 
 // resumeEval goes on with a stopped evaluation.
 func (a *app) resumeEval(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
-	measured, err := evaluate.Resume(ctx, e, path, b, from)
+	measured, err := eval.Resume(ctx, e, path, b, from)
 	if err != nil || measured == nil {
 		return err
 	}

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"hone/internal/evaluate"
+	"hone/internal/eval"
 
 	"github.com/spf13/cobra"
 )
 
 func newEvalCalls(a *app) *cobra.Command {
-	var o evaluate.StoredCalls
+	var o eval.StoredCalls
 	c := &cobra.Command{
 		Use:   "calls [FILE]",
 		Short: `{"tools", "gold", "output"} -> {"valid", "tool", "param", "ast", "errors"}, by BFCL's rules`,
@@ -23,7 +23,7 @@ func newEvalCalls(a *app) *cobra.Command {
 			if len(args) > 0 {
 				o.File = args[0]
 			}
-			return evaluate.GradeCalls(c.Context(), a.Host, o)
+			return eval.GradeCalls(c.Context(), a.Host, o)
 		},
 	}
 	c.Flags().StringVar(&o.Seen, "seen", "", "what training had: its catalog, scenarios, rows or trajectories; sets seen from unseen tools and servers")

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"hone/internal/eval"
 	"hone/internal/eval/mcpbench"
-	"hone/internal/evaluate"
 )
 
 func newEvalMCPBench(a *app) *cobra.Command {
@@ -32,7 +32,7 @@ func newEvalMCPBench(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		stages, err := evaluate.RuleMetricsOf(path)
+		stages, err := eval.RuleMetricsOf(path)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func newEvalMCPBench(a *app) *cobra.Command {
 			a.Say("%s", s)
 		}
 		a.Say("hone eval mcpbench --definitions says what each number counts")
-		return a.Print(stages, evaluate.RuleMetricRows(stages))
+		return a.Print(stages, eval.RuleMetricRows(stages))
 	}
 	c.Flags().BoolVar(&define, "definitions", false, "say what each number counts, and which hole is closed")
 	c.Flags().StringVar(&dir, "dir", "", "folder of the runs (default runs)")

@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/evaluate"
+	"hone/internal/eval"
 	"hone/internal/job"
 )
 
 func newEvalPower(a *app) *cobra.Command {
-	var p evaluate.Power
+	var p eval.Power
 	c := &cobra.Command{
 		Use:   "power [RUN]",
 		Short: "Say how many scenarios find how small a difference",

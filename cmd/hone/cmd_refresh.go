@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/basemodel"
-	"hone/internal/evaluate"
+	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/synthesis"
@@ -71,7 +71,7 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 		return err
 	}
 	measure := func(adapter, name string) error {
-		return runEval(ctx, a, evalFlags{Asked: evaluate.Asked{Model: adapter, Dataset: out.Affected, Split: out.Split, Output: filepath.Join(f.output, name), AllowFindings: f.AllowFindings}, servers: f.servers, show: "none"})
+		return runEval(ctx, a, evalFlags{Asked: eval.Asked{Model: adapter, Dataset: out.Affected, Split: out.Split, Output: filepath.Join(f.output, name), AllowFindings: f.AllowFindings}, servers: f.servers, show: "none"})
 	}
 	if err := measure(f.adapter, "before"); err != nil || !f.train {
 		return err

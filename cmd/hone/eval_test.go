@@ -10,8 +10,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
 	"hone/internal/eval/stats"
-	"hone/internal/evaluate"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/report/runview"
@@ -29,7 +29,7 @@ func TestPrintEval(t *testing.T) {
 		{Name: "model", Rows: rows(10), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 2}}}}
 	var stdout, stderr bytes.Buffer
 	a := &app{Host: &host.Host{Data: sanitize.New(&stdout), Talk: sanitize.New(&stderr), Plain: true}}
-	if err := runview.Rates(a.Host, &evaluate.Evaluated{Comparison: r}, runview.None); err != nil {
+	if err := runview.Rates(a.Host, &eval.Evaluated{Comparison: r}, runview.None); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"base\t0.0% [0.0, 16.1] too few\t0.0% [0.0, 16.1] too few\t0.5\t20\t7\n", "\t20\t2\n", "model - base\t+50.0 [", "]\t\t20\t2 + 7\n"} {
@@ -45,7 +45,7 @@ func TestPrintEval(t *testing.T) {
 		r.Systems[1].Rows[i].NumGold = 0
 	}
 	stdout.Reset()
-	if err := runview.Rates(a.Host, &evaluate.Evaluated{Comparison: r}, runview.None); err != nil {
+	if err := runview.Rates(a.Host, &eval.Evaluated{Comparison: r}, runview.None); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"model\t-\t50.0% [", "]\t-\t20\t2\n", "model - base\t-\t+50.0 ["} {

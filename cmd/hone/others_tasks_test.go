@@ -9,8 +9,8 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/tasks"
+	"hone/internal/eval"
 	"hone/internal/eval/mcpbench"
-	"hone/internal/evaluate"
 )
 
 // What was imported is told, is run by collect, and is measured by MCP-Bench's rules: published and closed.
@@ -45,7 +45,7 @@ func TestMCPBenchFromTasksToRates(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	code, out, said = hone(t, "", "eval", "mcpbench", "./ran", "--json")
-	var stages []evaluate.RuleMetrics
+	var stages []eval.RuleMetrics
 	if err := json.Unmarshal([]byte(out), &stages); err != nil || code != 0 || len(stages) != 1 {
 		t.Fatalf("exit code %d, %s, %v, %s", code, out, err, said)
 	}

@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
-	"hone/internal/evaluate"
+	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -76,7 +76,7 @@ func (a *askedModels) model(flag, given string) (*synth.Model, error) {
 	if given == "" || a.byName[given] != nil {
 		return a.byName[given], nil
 	}
-	systems, err := evaluate.SystemsOf(a.c, "", []string{given})
+	systems, err := eval.SystemsOf(a.c, "", []string{given})
 	if err != nil {
 		if f, ok := errors.AsType[*fault.Error](err); ok {
 			f.Where = flag + " " + given

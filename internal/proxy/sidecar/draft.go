@@ -10,7 +10,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/evaluate"
+	"hone/internal/eval"
 	"hone/internal/job"
 	"hone/internal/proxy/revise"
 )
@@ -192,7 +192,7 @@ func (m *maker) revise(ctx context.Context) error {
 	if m.x.Reviser == "" {
 		return nil
 	}
-	systems, err := evaluate.SystemsOf(m.c, "", []string{m.x.Reviser})
+	systems, err := eval.SystemsOf(m.c, "", []string{m.x.Reviser})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/evaluate"
+	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -206,7 +206,7 @@ func (e *evaluation) sidecars() (all []question, err error) {
 	if len(e.o.Models) == 0 {
 		return nil, nil
 	}
-	systems, err := evaluate.SystemsOf(e.c, "", e.o.Models)
+	systems, err := eval.SystemsOf(e.c, "", e.o.Models)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +319,7 @@ func (e *evaluation) hints() (all []question, told func(), err error) {
 		if !named {
 			source, model = given, given
 		}
-		systems, err := evaluate.SystemsOf(e.c, "", []string{model})
+		systems, err := eval.SystemsOf(e.c, "", []string{model})
 		if err != nil {
 			return nil, nil, err
 		}

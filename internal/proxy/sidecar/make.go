@@ -15,7 +15,7 @@ import (
 	"hone/internal/data/overlap"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
-	"hone/internal/evaluate"
+	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -108,7 +108,7 @@ func sourcesOf(c config.Config, x MakeOptions) ([]job.System, error) {
 	if len(x.From) == 0 {
 		return nil, nil
 	}
-	systems, err := evaluate.SystemsOf(c, "", x.From)
+	systems, err := eval.SystemsOf(c, "", x.From)
 	if err == nil && x.HoldSource != "" && x.HoldSource != Corrupted && !slices.ContainsFunc(systems, func(s job.System) bool { return s.Name == x.HoldSource }) {
 		names := []string{Corrupted}
 		for _, s := range systems {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"hone/internal/eval"
 	"hone/internal/eval/stats"
-	"hone/internal/evaluate"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -43,7 +43,7 @@ func (w Which) of(systems []stats.System) (shown []stats.Example) {
 }
 
 // Evaluated prints what was measured: the episodes that w names, and the rates. Its error is why the numbers of a system say little.
-func Evaluated(h *host.Host, measured *evaluate.Evaluated, w Which) error {
+func Evaluated(h *host.Host, measured *eval.Evaluated, w Which) error {
 	if !h.JSON {
 		for _, e := range w.of(measured.Systems) {
 			if err := e.WriteText(h.Data); err != nil {
@@ -61,20 +61,20 @@ func Evaluated(h *host.Host, measured *evaluate.Evaluated, w Which) error {
 }
 
 // Rates prints the rates, in JSON with the episodes that w names.
-func Rates(h *host.Host, r *evaluate.Evaluated, w Which) error {
+func Rates(h *host.Host, r *eval.Evaluated, w Which) error {
 	results := r.Results()
 	for _, note := range r.Notes(results) {
 		h.Say("%s", note)
 	}
 	out := struct {
 		stats.Results
-		Reused   map[string]int         `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
-		NotRun   int                    `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
-		DrawnOf  int                    `json:"drawn_of,omitempty"`  // scenarios of the split, of which those of this were drawn
-		Known    []evaluate.Known       `json:"sequences,omitempty"` // differences that hold whenever it stops
-		Failed   []string               `json:"failed,omitempty"`
-		Initial  *evaluate.InitialCalls `json:"initial_call,omitempty"`
-		Episodes []Printed              `json:"episodes,omitempty"`
+		Reused   map[string]int     `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
+		NotRun   int                `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
+		DrawnOf  int                `json:"drawn_of,omitempty"`  // scenarios of the split, of which those of this were drawn
+		Known    []eval.Known       `json:"sequences,omitempty"` // differences that hold whenever it stops
+		Failed   []string           `json:"failed,omitempty"`
+		Initial  *eval.InitialCalls `json:"initial_call,omitempty"`
+		Episodes []Printed          `json:"episodes,omitempty"`
 	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, DrawnOf: r.DrawnFrom, Known: r.Known, Initial: r.InitialCalls()}
 	for _, err := range r.Failed {
 		out.Failed = append(out.Failed, err.Error())

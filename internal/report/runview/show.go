@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
 	"hone/internal/eval/stats"
-	"hone/internal/evaluate"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -100,7 +100,7 @@ func rates(e job.Env, path string) error {
 	if err != nil || len(n.Order) == 0 {
 		return err
 	}
-	var m evaluate.Evaluated
+	var m eval.Evaluated
 	for _, name := range n.Order {
 		m.Systems = append(m.Systems, stats.System{Name: name})
 	}

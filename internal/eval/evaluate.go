@@ -1,7 +1,7 @@
-// Package evaluate is hone eval: systems run the same scenarios on live servers, from the same random streams, and what came of it is
+// Package eval is hone eval: systems run the same scenarios on live servers, from the same random streams, and what came of it is
 // rated. asked.go says what is wanted, systems.go who speaks, measure.go runs the episodes, told.go says what came of them; calls.go,
 // power.go and mcpbench.go are the verbs below it, which run nothing.
-package evaluate
+package eval
 
 import (
 	"context"
