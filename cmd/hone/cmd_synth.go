@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/data/synth"
+	"hone/internal/synth/generate"
 	"hone/internal/synthesis"
 	"hone/internal/toolset"
 )
@@ -33,7 +33,7 @@ func newSynth(a *app) *cobra.Command {
 	f.StringVar(&x.Fallen, "rejected", "", "write the training tasks that fell at the execution or a gate to this file, to see what a filter is worth")
 	f.StringVar(&x.Kinds, "kinds", "", "draw half of the tasks from the kinds of tasks in this file")
 	f.IntVarP(&x.N, "number", "n", 60, "scenarios wanted")
-	f.StringVar(&x.SplitBy, "split-by", synth.ByTask, "what training and test do not share: task, tool or server")
+	f.StringVar(&x.SplitBy, "split-by", generate.ByTask, "what training and test do not share: task, tool or server")
 	f.IntVar(&x.Workers, "workers", 4, "sessions, or requests to a model, at once")
 	f.BoolVar(&x.CallAll, "call-all", false, "also call tools whose changes no sandbox bounds and that do not say they change nothing")
 	f.StringVar(&x.Teacher, "teacher", "", "a model that thinks of tasks and words them")

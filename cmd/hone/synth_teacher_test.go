@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/data/synth"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/generate"
 	"hone/internal/synthesis"
 )
 
@@ -83,7 +83,7 @@ func TestSynthTeacher(t *testing.T) {
 	args := []string{"synth", "--config", "hone.yaml", "--cache", "cache", "--mcp", url, "--call-all", "--out", "made.json", "-n", "16", "--teacher", "near/wise", "--held-teacher", endpoint + "/v1/other",
 		"--judge", "near/strict", "--reference", "near/pupil", "--reference-runs", "2", "--json"}
 	code, printed, said := hone(t, "", args...)
-	var r synth.Report
+	var r generate.Report
 	if err := json.Unmarshal([]byte(printed), &r); err != nil || code != 0 {
 		t.Fatalf("%d %v\n%s%s", code, err, printed, said)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/data/synth"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/generate"
 )
 
 func writeFile(t *testing.T, text string) string {
@@ -46,7 +46,7 @@ func TestSynth(t *testing.T) {
 	if !strings.Contains(said, "warning: too few tasks need a call") || !strings.Contains(said, "validation ") {
 		t.Errorf("nothing warns of a small split:\n%s", said)
 	}
-	var r synth.Report
+	var r generate.Report
 	if err := json.Unmarshal([]byte(printed), &r); err != nil || r.Played < 100 || r.Several < 0.3 || r.Abstain < 0.1 || r.Abstain > 0.3 {
 		t.Errorf("%v: %+v", err, r)
 	}
@@ -76,7 +76,7 @@ func TestSynth(t *testing.T) {
 		t.Fatalf("%d\n%s", code, said)
 	}
 	after, err := os.ReadFile(out)
-	if r = (synth.Report{}); err != nil || json.Unmarshal([]byte(printed), &r) != nil || r.Played != 0 || string(after) != string(before) {
+	if r = (generate.Report{}); err != nil || json.Unmarshal([]byte(printed), &r) != nil || r.Played != 0 || string(after) != string(before) {
 		t.Errorf("the same command played %d anew, or wrote other scenarios: %v", r.Played, err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 
 	"hone/internal/data/formats"
 	"hone/internal/data/overlap"
-	"hone/internal/data/synth"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/generate"
 )
 
 // Comparison says what hone synth report compares: made scenarios, with other scenarios and conversations.
@@ -18,8 +18,8 @@ type Comparison struct {
 
 // Compared is what came of it.
 type Compared struct {
-	Gap      synth.Distance  `json:"gap"`                // of the file's held-out tasks to its training tasks
-	Distance *synth.Distance `json:"distance,omitempty"` // of the others to the file; nil where there are none
+	Gap      generate.Distance  `json:"gap"`                // of the file's held-out tasks to its training tasks
+	Distance *generate.Distance `json:"distance,omitempty"` // of the others to the file; nil where there are none
 }
 
 // Rows are the two tables, with an empty row between.
@@ -38,37 +38,37 @@ func (c Comparison) Run() (out Compared, err error) {
 		return out, err
 	}
 	scenario.AssignSplits(list)
-	out.Gap = synth.GapOf(list, overlap.TextOf)
-	sets := []synth.Set{{Name: filepath.Base(c.File), Tasks: synth.TasksOf(list, overlap.TextOf)}}
+	out.Gap = generate.GapOf(list, overlap.TextOf)
+	sets := []generate.Set{{Name: filepath.Base(c.File), Tasks: generate.TasksOf(list, overlap.TextOf)}}
 	for _, file := range c.Scenarios {
 		other, err := scenario.LoadRows(file)
 		if err != nil {
 			return out, err
 		}
-		sets = append(sets, synth.Set{Name: filepath.Base(file), Tasks: synth.TasksOf(other, overlap.TextOf)})
+		sets = append(sets, generate.Set{Name: filepath.Base(file), Tasks: generate.TasksOf(other, overlap.TextOf)})
 	}
 	for _, file := range c.Data {
 		tasks, err := conversations(file)
 		if err != nil {
 			return out, err
 		}
-		sets = append(sets, synth.Set{Name: filepath.Base(file), Tasks: tasks})
+		sets = append(sets, generate.Set{Name: filepath.Base(file), Tasks: tasks})
 	}
 	if len(sets) > 1 {
-		d := synth.DistanceOf(sets)
+		d := generate.DistanceOf(sets)
 		out.Distance = &d
 	}
 	return out, nil
 }
 
 // conversations are the tasks of a file that hone sft takes: what the user says, and the calls that were made.
-func conversations(file string) (tasks []synth.Task, err error) {
+func conversations(file string) (tasks []generate.Task, err error) {
 	rows, _, err := formats.Load([]string{file}, formats.Options{})
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
-		t := synth.Task{Text: overlap.Said(r.Messages)}
+		t := generate.Task{Text: overlap.Said(r.Messages)}
 		for _, m := range r.Messages[r.Opening:] {
 			for _, call := range m.ToolCalls {
 				t.Tools = append(t.Tools, call.Name)

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"hone/internal/data/kinds"
-	"hone/internal/data/synth"
 	"hone/internal/fault"
 	"hone/internal/mcp"
+	"hone/internal/synth/generate"
 )
 
 // A kind that calls a tool which no server has is refused with its name, before anything is called.
@@ -35,7 +35,7 @@ func TestKindsCallTools(t *testing.T) {
 
 // A server that wants to write into the folder that it is installed in is named once.
 func TestReadOnlyPlaces(t *testing.T) {
-	rows := []synth.ToolRow{{Server: "graph", Why: "Error: EROFS: read-only file system, open 'memory.jsonl'"}, {Server: "graph", Why: "[Errno 30] Read-only file system: 'x'"}, {Server: "calc", Why: "Error: no digit"}, {Server: "time"}}
+	rows := []generate.ToolRow{{Server: "graph", Why: "Error: EROFS: read-only file system, open 'memory.jsonl'"}, {Server: "graph", Why: "[Errno 30] Read-only file system: 'x'"}, {Server: "calc", Why: "Error: no digit"}, {Server: "time"}}
 	if got := readOnlyPlaces(rows); !slices.Equal(got, []string{"graph"}) {
 		t.Error(got)
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"hone/internal/config"
-	"hone/internal/data/synth"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -17,6 +16,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/llm"
 	"hone/internal/serve/local"
+	"hone/internal/synth/generate"
 )
 
 // askedModels are the models that a synthesis asks. Their answers are kept in hone's cache folder, so a command that goes on, or is
@@ -27,7 +27,7 @@ type askedModels struct {
 	slots  int
 	cache  string
 	budget *llm.Budget
-	byName map[string]*synth.Model // as a flag names them
+	byName map[string]*generate.Model // as a flag names them
 	close  []func()
 }
 
@@ -36,7 +36,7 @@ func newAskedModels(h *host.Host, c config.Config, x Options) (*askedModels, err
 	if err != nil {
 		return nil, err
 	}
-	return &askedModels{h: h, c: c, slots: x.Workers, cache: filepath.Join(store.Dir, "synth"), budget: llm.NewBudget(x.BudgetTokens, x.BudgetUSD), byName: map[string]*synth.Model{}}, nil
+	return &askedModels{h: h, c: c, slots: x.Workers, cache: filepath.Join(store.Dir, "synth"), budget: llm.NewBudget(x.BudgetTokens, x.BudgetUSD), byName: map[string]*generate.Model{}}, nil
 }
 
 // Close ends the models on this machine.
@@ -47,10 +47,10 @@ func (a *askedModels) Close() {
 }
 
 // into opens the models that a synthesis names, for its options.
-func (a *askedModels) into(o *synth.Options, l *job.Episodes, x Options) (err error) {
+func (a *askedModels) into(o *generate.Options, l *job.Episodes, x Options) (err error) {
 	for _, one := range []struct {
 		flag, given string
-		into        **synth.Model
+		into        **generate.Model
 	}{{"--teacher", x.Teacher, &o.Teacher}, {"--held-teacher", x.Held, &o.Held}, {"--judge", x.Judge, &o.Judge}} {
 		if *one.into, err = a.model(one.flag, one.given); err != nil {
 			return err
@@ -72,7 +72,7 @@ func (a *askedModels) say() {
 }
 
 // model opens the model that a flag names as hone eval --compare does; nil where it names none.
-func (a *askedModels) model(flag, given string) (*synth.Model, error) {
+func (a *askedModels) model(flag, given string) (*generate.Model, error) {
 	if given == "" || a.byName[given] != nil {
 		return a.byName[given], nil
 	}
@@ -91,7 +91,7 @@ func (a *askedModels) model(flag, given string) (*synth.Model, error) {
 	return a.byName[given], err
 }
 
-func (a *askedModels) endpoint(where string, r job.Remote) (*synth.Model, error) {
+func (a *askedModels) endpoint(where string, r job.Remote) (*generate.Model, error) {
 	key, err := a.h.KeyIn(r.KeyEnv, "the endpoint", where, "set key_env of the provider to another")
 	if err != nil {
 		return nil, err
@@ -104,11 +104,11 @@ func (a *askedModels) endpoint(where string, r job.Remote) (*synth.Model, error)
 	if err != nil {
 		return nil, err
 	}
-	return &synth.Model{Chatter: client, Name: r.Model}, nil
+	return &generate.Model{Chatter: client, Name: r.Model}, nil
 }
 
 // local opens the base model, or an adapter over it, and asks it in this process.
-func (a *askedModels) local(folder string) (*synth.Model, error) {
+func (a *askedModels) local(folder string) (*generate.Model, error) {
 	m, err := local.OpenServed(a.h, a.c, folder, a.slots)
 	if err != nil {
 		return nil, err
@@ -116,18 +116,18 @@ func (a *askedModels) local(folder string) (*synth.Model, error) {
 	a.close = append(a.close, m.Close)
 	client, err := llm.New(llm.Options{BaseURL: "http://127.0.0.1/" + m.Fingerprint + "/v1", Budget: a.budget, CacheDir: a.cache,
 		Transport: local.InProcess{Handler: http.StripPrefix("/"+m.Fingerprint, m.Handler)}, Cost: func(int, int) float64 { return 0 }})
-	return &synth.Model{Chatter: client, Name: m.ID}, err
+	return &generate.Model{Chatter: client, Name: m.ID}, err
 }
 
 // agent runs scenarios in episodes in which a model speaks; it implements synth.Reference.
 type agent struct {
-	model  *synth.Model
+	model  *generate.Model
 	runner *rollout.Runner
 	l      *job.Episodes
 }
 
 // agentOf is the agent in whose episodes m speaks, as hone eval has them; nil where there is no model.
-func (a *askedModels) agentOf(l *job.Episodes, m *synth.Model) synth.Reference {
+func (a *askedModels) agentOf(l *job.Episodes, m *generate.Model) generate.Reference {
 	if m == nil {
 		return nil
 	}

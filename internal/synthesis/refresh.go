@@ -14,7 +14,6 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/data/refresh"
-	"hone/internal/data/synth"
 	"hone/internal/digest"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
@@ -23,6 +22,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
+	"hone/internal/synth/generate"
 	"hone/internal/toolset"
 )
 
@@ -75,7 +75,7 @@ type refresher struct {
 	l      *job.Episodes
 	now    refresh.Now
 	trial  checktest.Trial
-	tools  []synth.Tool
+	tools  []generate.Tool
 	old    map[string]string // last results by the names of plays
 }
 
@@ -149,7 +149,7 @@ func (r *refresher) each(ctx context.Context, list []scenario.Scenario, before m
 		touched := refresh.Touch(s, before, r.now)
 		row := RefreshedRow{ID: s.ID, Outcome: Untouched, Touched: touched.Why()}
 		tried := touched.Any()
-		if why := synth.StillAbstains(s, r.tools); why != "" {
+		if why := generate.StillAbstains(s, r.tools); why != "" {
 			row.Touched, tried = append(row.Touched, why), true
 			touched.Gone = append(touched.Gone, why)
 		}
@@ -257,7 +257,7 @@ func lastResults(path string) map[string]string {
 		line, err := lines.ReadBytes('\n')
 		var row struct {
 			Play string
-			Got  *synth.Played
+			Got  *generate.Played
 		}
 		if json.Unmarshal(line, &row) == nil && row.Got != nil && len(row.Got.Results) > 0 {
 			out[strings.TrimPrefix(row.Play, earlier)] = row.Got.Results[len(row.Got.Results)-1].Text
@@ -287,7 +287,7 @@ func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost 
 			}
 		}
 	}
-	tools := slices.DeleteFunc(slices.Clone(r.tools), func(t synth.Tool) bool { return !wanted[t.Server] })
+	tools := slices.DeleteFunc(slices.Clone(r.tools), func(t generate.Tool) bool { return !wanted[t.Server] })
 	if len(tools) == 0 {
 		return nil, nil
 	}
@@ -295,12 +295,12 @@ func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost 
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := synth.OpenLedger(workBeside(r.Out), digest.Of(of).String())
+	ledger, err := generate.OpenLedger(workBeside(r.Out), digest.Of(of).String())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = ledger.Close() }() // each line is written
-	result, err := synth.Run(ctx, r.l.Tools, tools, ledger, synth.Options{N: max(40, draftsFor*len(lost)), Seed: r.config.Seed, SplitBy: synth.ByTask, Workers: r.Workers,
+	result, err := generate.Run(ctx, r.l.Tools, tools, ledger, generate.Options{N: max(40, draftsFor*len(lost)), Seed: r.config.Seed, SplitBy: generate.ByTask, Workers: r.Workers,
 		Version: host.ReadBuild().Version, ReferenceRuns: 1, Progress: r.host.Progress(1), Trial: r.trial})
 	if err != nil {
 		return nil, err

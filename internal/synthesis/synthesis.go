@@ -12,7 +12,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/data/kinds"
-	"hone/internal/data/synth"
 	"hone/internal/digest"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
@@ -22,6 +21,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
+	"hone/internal/synth/generate"
 	"hone/internal/toolset"
 )
 
@@ -59,7 +59,7 @@ func (x Options) Check() error {
 		return usage("the number of scenarios must be 1 to 100000", fmt.Sprintf("--number %d", x.N))
 	case x.Workers < 1 || x.Workers > 64:
 		return usage("the number of sessions at once must be 1 to 64", fmt.Sprintf("--workers %d", x.Workers))
-	case !slices.Contains([]string{synth.ByTask, synth.ByTool, synth.ByServer}, x.SplitBy):
+	case !slices.Contains([]string{generate.ByTask, generate.ByTool, generate.ByServer}, x.SplitBy):
 		return usage(fmt.Sprintf("there is no split by %q", x.SplitBy), "--split-by")
 	case x.Teacher == "" && x.Held != "":
 		return usage("without a teacher templates word the tasks", "--held-teacher")
@@ -88,7 +88,7 @@ func (x Options) kinds() (*kinds.Set, error) {
 
 // Run makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes: the
 // same command goes on with it.
-func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Options) (*synth.Result, error) {
+func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Options) (*generate.Result, error) {
 	own, err := x.kinds()
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := synth.OpenLedger(x.Work, digest.Of(of).String())
+	ledger, err := generate.OpenLedger(x.Work, digest.Of(of).String())
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if n := ledger.Kept(); n > 0 {
 		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
 	}
-	o := synth.Options{Kinds: own, N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
+	o := generate.Options{Kinds: own, N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
 		Progress: h.Progress(1), Trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}}
 	l.Pool.Keep(x.Workers)
 	models, err := newAskedModels(h, c, x)
@@ -141,7 +141,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if err := models.into(&o, l, x); err != nil {
 		return nil, err
 	}
-	made, err := synth.Run(ctx, l.Tools, subjects(c, l, x.CallAll), ledger, o)
+	made, err := generate.Run(ctx, l.Tools, subjects(c, l, x.CallAll), ledger, o)
 	models.say()
 	if err != nil {
 		return nil, stoppedSynth(ctx, x, err)
@@ -166,7 +166,7 @@ func callsTools(set *kinds.Set, catalog *mcp.Catalog) error {
 }
 
 // saveMade writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.
-func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *synth.Result, x Options) error {
+func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *generate.Result, x Options) error {
 	sayMade(h, made)
 	spent := made.Report.BudgetSpent()
 	if len(made.Scenarios) > 0 {
@@ -197,14 +197,14 @@ func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *synth.Result
 
 // subjects are the tools of a catalog as synth has them: which of them may be called without a word of theirs that they
 // change nothing.
-func subjects(c config.Config, l *job.Episodes, all bool) (tools []synth.Tool) {
+func subjects(c config.Config, l *job.Episodes, all bool) (tools []generate.Tool) {
 	for _, s := range l.Catalog.Servers {
 		server := l.Housing.Servers.Servers[s.Name]
 		held := server.Command != "" && l.Housing.Sandbox.Level() != sandbox.None && !slices.Contains(c.MCP.Sandbox.Exempt, s.Name) &&
 			!c.MCP.Sandbox.NetworkFor(s.Name) && len(server.Hosts) == 0 && len(c.MCP.Sandbox.WriteFor(s.Name)) == 0
 		own := server.Isolation == mcp.PerReset || held && server.Isolation != mcp.PerSession
 		for _, t := range s.Tools {
-			tools = append(tools, synth.Tool{Tool: chat.Tool{Name: t.ModelName, Description: t.Description, InputSchema: t.InputSchema},
+			tools = append(tools, generate.Tool{Tool: chat.Tool{Name: t.ModelName, Description: t.Description, InputSchema: t.InputSchema},
 				Server: s.Name, SHA256: t.SHA256, ReadOnly: toolset.HintsOf(t.Annotations).ReadOnlyHint, Safe: own || all})
 		}
 	}
@@ -226,7 +226,7 @@ func stampServers(l *job.Episodes, list []scenario.Scenario) {
 	}
 }
 
-func sayMade(h *host.Host, made *synth.Result) {
+func sayMade(h *host.Host, made *generate.Result) {
 	r := made.Report
 	for _, lie := range r.Lies {
 		h.Say("warning: %s", lie)
@@ -243,13 +243,13 @@ func sayMade(h *host.Host, made *synth.Result) {
 	h.Say("%s: %.0f%% of several calls, %.0f%% without one; %.0f words a task; %.0f%% of the word triples of the %s with calls stand in training tasks",
 		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words, 100*r.Gap.Overlaps[0].Grams[2], fault.Count(r.Gap.Overlaps[0].Tasks, "held-out task"))
 	if few := r.Few(); few != "" && len(made.Scenarios) > 0 {
-		h.Say("warning: too few tasks need a call, fewer than %d: %s; a rate of so few says little; take a greater -n", synth.FewTasks, few)
+		h.Say("warning: too few tasks need a call, fewer than %d: %s; a rate of so few says little; take a greater -n", generate.FewTasks, few)
 	}
 }
 
 // readOnlyPlaces are the servers of which a tool says that it may not write where it wants to: often the folder that it is
 // installed in.
-func readOnlyPlaces(tools []synth.ToolRow) (servers []string) {
+func readOnlyPlaces(tools []generate.ToolRow) (servers []string) {
 	for _, t := range tools {
 		if (strings.Contains(t.Why, "EROFS") || strings.Contains(strings.ToLower(t.Why), "read-only file system")) && !slices.Contains(servers, t.Server) {
 			servers = append(servers, t.Server)
@@ -259,7 +259,7 @@ func readOnlyPlaces(tools []synth.ToolRow) (servers []string) {
 }
 
 // nothingMade says why there is no scenario: what the first tool answers, or at which stage all fell.
-func nothingMade(made *synth.Result) error {
+func nothingMade(made *generate.Result) error {
 	for i, s := range slices.Backward(made.Report.Stages) { // the last that was handed something
 		if s.In > 0 && s.Out == 0 && i > 0 && made.Report.Asked != nil {
 			return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Where: "stage " + s.Name, Why: fmt.Sprintf("all %d tasks that came so far fell there", s.In),

@@ -1,7 +1,0 @@
-//go:build soak
-
-package synth
-
-import "testing"
-
-func TestSoakSharesOfTheSplits(t *testing.T) { sharesOfTheSplits(t, sized{30, 0}, sized{45, 2}) }

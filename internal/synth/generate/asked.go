@@ -1,0 +1,423 @@
+package generate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"hone/internal/data/near"
+	"hone/internal/data/programs"
+	"hone/internal/digest"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+)
+
+// setting is a world in which programs are played, and where its tasks go.
+type setting struct {
+	*programs.World
+	db    *sqlServer
+	realm *realm
+	split string // "" where each task has its own: the server's own data
+	want  int
+}
+
+// perWorld is how many tasks are made of one invented world: more worlds mean more schemas that training has seen.
+const perWorld = 12
+
+// programs makes tasks from programs over the tables of databases: those that are there, and invented ones. Each is
+// played on a copy, and kept where the copy says what was computed.
+func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
+	dbs, err := m.databases(ctx)
+	if err != nil || len(dbs) == 0 {
+		return nil, err
+	}
+	settings, err := m.settings(ctx, dbs)
+	if err != nil {
+		return nil, err
+	}
+	made := make([][]draftOf, len(settings))
+	reasons := make([]map[string]int, len(settings))
+	tried := make([]int, len(settings))
+	var done atomic.Int64
+	err = atOnce(m.workers, len(settings), func(i int) (err error) {
+		made[i], reasons[i], tried[i], err = m.tasksOf(ctx, settings[i], i)
+		m.Progress("programs", int(done.Add(1)), len(settings), settings[i].Name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var list []draftOf
+	why, in := map[string]int{}, 0
+	for i := range settings {
+		list, in = append(list, made[i]...), in+tried[i]
+		for reason, n := range reasons[i] {
+			why[reason] += n
+		}
+	}
+	m.report.stage("programs", in, len(list), why)
+	return m.apart(list), nil
+}
+
+// settings are the worlds of all databases: what is there first, with half of the tasks, then invented ones, of which a
+// quarter of the domains is held out.
+func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting, err error) {
+	total := int(float64(m.N)*m.shareOf(dbs) + 0.5)
+	for _, db := range dbs {
+		m.asks[db.server] = true
+		left := total / len(dbs)
+		live, err := m.live(ctx, db)
+		if err != nil {
+			return nil, err
+		}
+		if live != nil {
+			n := left
+			if !db.readOnly {
+				n = left / 2
+			}
+			list = append(list, setting{World: live, db: db, realm: m.worlds[0], want: n})
+			left -= n
+		}
+		if db.readOnly {
+			continue
+		}
+		random := m.random("worlds", db.server)
+		order := businesses(random)
+		for n := 0; left > 0; n++ {
+			index := order[n%len(order)]
+			s := setting{
+				World: programs.Invent(random, index),
+				db:    db,
+				split: scenario.Train,
+				want:  min(left, perWorld),
+			}
+			s.NoKeys, s.Cased = db.noKeys, db.cased
+			switch {
+			case programs.Held(index):
+				s.split = scenario.Test
+			case n%8 == 3:
+				s.split = scenario.Validation
+			}
+			s.realm = &realm{index: len(m.worlds), setup: db.setup(s.World)}
+			m.worlds = append(m.worlds, s.realm)
+			list = append(list, s)
+			left -= s.want
+		}
+	}
+	return list, nil
+}
+
+// businesses are all kinds of business in an order that is drawn, of which each second of four is held out, so that a few
+// worlds have some of each.
+func businesses(r *rand.Rand) (order []int) {
+	var held, free []int
+	for _, index := range r.Perm(programs.NumDomains()) {
+		if programs.Held(index) {
+			held = append(held, index)
+		} else {
+			free = append(free, index)
+		}
+	}
+	for n := 0; len(held)+len(free) > 0; n++ {
+		from := &free
+		if n%4 == 1 && len(held) > 0 || len(free) == 0 {
+			from = &held
+		}
+		order, *from = append(order, (*from)[0]), (*from)[1:]
+	}
+	return order
+}
+
+// shareOf is the part of all servers that are databases.
+func (m *maker) shareOf(dbs []*sqlServer) float64 {
+	return float64(len(dbs)) / float64(len(m.player.servers()))
+}
+
+// quota draws how many tasks of each kind a setting is to have, by the shares of the kinds.
+func quota(r *rand.Rand, n int) (kinds []string) {
+	shares := programs.Shares()
+	names := slices.Sorted(maps.Keys(shares))
+	total := 0
+	for _, k := range names {
+		total += shares[k]
+	}
+	for range n {
+		at := r.IntN(total)
+		for _, k := range names {
+			if at -= shares[k]; at < 0 {
+				kinds = append(kinds, k)
+				break
+			}
+		}
+	}
+	return kinds
+}
+
+// overdrawn is how many programs are drawn for one task: some come to nothing.
+const overdrawn = 1.4
+
+// tasksOf draws, plays and words the programs of one setting.
+func (m *maker) tasksOf(
+	ctx context.Context,
+	s setting,
+	index int,
+) (list []draftOf, reasons map[string]int, tried int, err error) {
+	random := m.random("programs", s.Name, index)
+	reasons = map[string]int{}
+	sitting := &sitting{m: m, setting: s}
+	defer sitting.close()
+	seen := map[string]bool{}
+	for _, kind := range quota(random, int(overdrawn*float64(s.want)+0.5)) {
+		if len(list) == s.want {
+			break
+		}
+		p := programs.Draw(random, s.World, kind)
+		if p == nil || seen[p.Key()] || p.Changes() && s.db.readOnly {
+			continue
+		}
+		seen[p.Key()] = true
+		tried++
+		c := &Candidate{Kind: kind, World: s.realm.index, Calls: s.db.gold(s.World, p)}
+		states, why, err := sitting.prove(ctx, p, c)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if why != "" {
+			reasons[why]++
+			continue
+		}
+		list = append(list, m.worded(s, p, c, states))
+	}
+	return list, reasons, tried, nil
+}
+
+// worded is a program that holds as a scenario.
+func (m *maker) worded(s setting, p *programs.Program, c *Candidate, states []scenario.Check) draftOf {
+	random := m.random("asked", p.Key(), s.realm.index)
+	d := draftOf{
+		of:       c,
+		Scenario: scenario.Scenario{Setup: m.setupOf(c), Split: s.split, Tags: []string{"kind:" + c.Kind}},
+	}
+	if d.Split == "" { // of the server's own data each task stands for itself
+		d.Split = m.drawSplit(p.Key())
+	}
+	w := p.Word(random, d.Split)
+	d.Task, d.GoldAnswer, d.Checks = w.Task, w.Answer, append(w.Checks, states...)
+	for _, x := range c.Calls {
+		d.Gold = append(d.Gold, x.gold())
+	}
+	c.Split, c.Task = d.Split, d.Task
+	d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(c.key() + d.Task).String()[:10])
+	d.Provenance = &scenario.Provenance{
+		By:      byHone,
+		Version: m.Version,
+		Kind:    c.Kind,
+		Wording: "asked " + d.Split,
+		Seed:    m.Seed,
+		Proof:   c.Proof,
+		Tools:   map[string]string{},
+	}
+	for _, x := range slices.Concat(c.Calls, s.realm.setup) {
+		d.Provenance.Tools[x.Tool] = m.byName[x.Tool].SHA256
+	}
+	return d
+}
+
+// apart leaves out tasks that read like another one, and held-out ones that read like a training task.
+func (m *maker) apart(list []draftOf) (kept []draftOf) {
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = list[i].Task
+	}
+	read := near.Read(texts...)
+	index := near.NewIndex(near.Threshold)
+	reasons := map[string]int{}
+	for i := range list {
+		if slices.ContainsFunc(index.Near(read[i]), func(x near.Match) bool { return x.SameValues }) {
+			reasons["nearly another task"]++
+			continue
+		}
+		index.Add(read[i])
+		kept = append(kept, list[i])
+	}
+	m.report.stage("asked alike", len(list), len(kept), reasons)
+	return kept
+}
+
+// sitting is a session in which the programs of a setting are played one after the other. A change is undone behind
+// it; of the server's own data, which nobody but the server can put back, each change has a session of its own.
+type sitting struct {
+	m *maker
+	setting
+	session environment.Session
+}
+
+func (s *sitting) close() {
+	if s.session != nil {
+		_ = s.session.Close() // the calls are made
+		s.session = nil
+	}
+}
+
+// states are the looks at all tables. Where a row was added without a key, keys are left out.
+func (s *sitting) states(p *programs.Program) (looks []Call) {
+	for _, t := range s.Tables {
+		looks = append(looks, s.db.read.call(t.State(!p.Free)))
+	}
+	return looks
+}
+
+// prove plays a program: its last reading step must say what was computed, and a change must show. It returns the
+// checks of what is there in the end. The ledger has what an earlier command played.
+func (s *sitting) prove(
+	ctx context.Context,
+	p *programs.Program,
+	c *Candidate,
+) (states []scenario.Check, why string, err error) {
+	changes := p.Changes()
+	x := play{Setup: s.realm.setup, Calls: c.Calls}
+	if changes || p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
+		p.Kind == programs.ActIf {
+		x.Looks = s.states(p)
+	}
+	c.Proof = []string{x.name()}
+	got := s.m.ledger.get(x.name())
+	if got == nil {
+		if got, err = s.play(ctx, x, changes); err != nil {
+			return nil, "", err
+		}
+		if got.Lost == "" {
+			if err := s.m.ledger.put(x.name(), got); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	for i, r := range got.Results {
+		t := s.m.byName[c.Calls[i].Tool]
+		s.m.player.mu.Lock()
+		if t.tried++; r.ok() {
+			t.answered++
+		}
+		s.m.player.mu.Unlock()
+	}
+	switch {
+	case got.Lost != "":
+		return nil, "a server was lost", s.m.stillThere(got)
+	case slices.ContainsFunc(got.Results, func(r Answered) bool { return !r.ok() || looksFailed(r.Text) }):
+		return nil, "a call is refused", nil
+	case len(p.Result) > 0 && !saysAll(s.last(p, got), p.Result):
+		return nil, "the server says something else than was computed", nil
+	case len(got.Changed) < p.Writes(): // each write is to a table of its own
+		return nil, "a call that is to change something changes nothing", nil
+	}
+	for i, look := range x.Looks {
+		text := got.Seen[i].Text
+		if !got.Seen[i].ok() || len(text) > mostState*mostText {
+			return nil, "the state is too large to be compared", nil
+		}
+		states = append(
+			states,
+			scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments, Equals: &text},
+		)
+	}
+	return states, "", nil
+}
+
+// last is what the last reading step of a program answered.
+func (s *sitting) last(p *programs.Program, got *Played) string {
+	first := len(got.Results) - len(p.Steps)
+	for i, step := range slices.Backward(p.Steps) {
+		if !step.Writes {
+			return got.Results[first+i].Text
+		}
+	}
+	return ""
+}
+
+// play makes the calls, looks, and undoes what they changed.
+func (s *sitting) play(ctx context.Context, x play, changes bool) (*Played, error) {
+	got := &Played{}
+	if s.session == nil {
+		session, err := s.m.player.open(ctx, s.m.player.from, s.realm.setup)
+		if err != nil {
+			got.Lost = err.Error()
+			return got, ctx.Err()
+		}
+		s.session = session
+	}
+	before := s.look(ctx, x.Looks)
+	s.m.make(ctx, s.session, x.Calls, got)
+	got.Seen = s.look(ctx, x.Looks)
+	for i := range got.Seen {
+		if got.Seen[i] != before[i] {
+			got.Changed = append(got.Changed, x.Looks[i].key())
+		}
+	}
+	if got.Lost != "" || changes && !s.undo(ctx) {
+		s.close()
+	}
+	return got, ctx.Err()
+}
+
+func (s *sitting) look(ctx context.Context, looks []Call) (seen []Answered) {
+	for _, c := range looks {
+		seen = append(seen, answered(s.session, s.session.Probe(ctx, c.chat("look")), s.db.server))
+	}
+	return seen
+}
+
+// undo puts an invented world back: rows out, and in again. It reports whether that worked.
+func (s *sitting) undo(ctx context.Context) bool {
+	if len(s.realm.setup) == 0 {
+		return false
+	}
+	for _, t := range slices.Backward(s.Tables) {
+		if _, ok := s.m.tryOn(ctx, s.session, s.db.write.call("DELETE FROM "+programs.Ident(t.Name))); !ok {
+			return false
+		}
+	}
+	for _, c := range s.realm.setup[len(s.Tables):] {
+		if _, ok := s.m.tryOn(ctx, s.session, c); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// saysAll reports whether a text has all of some values, numbers as numbers.
+func saysAll(text string, values []string) bool {
+	plain := flat(text)
+	for _, v := range values {
+		if n, err := strconv.ParseFloat(v, 64); err == nil { // 1 is not in 12
+			if !slices.ContainsFunc(
+				numbersOf(plain),
+				func(x float64) bool { return math.Abs(x-n) < 0.005+1e-9*math.Abs(n) },
+			) {
+				return false
+			}
+			continue
+		}
+		escaped := strings.ReplaceAll(flat(v), "'", `\'`) // as Python's repr may have it
+		if !strings.Contains(plain, flat(v)) && !strings.Contains(plain, escaped) {
+			return false
+		}
+	}
+	return true
+}
+
+// drawSplit deals a task to a split by its key.
+func (m *maker) drawSplit(key string) string {
+	switch at := m.random("split", key).Float64(); {
+	case at < shareTest:
+		return scenario.Test
+	case at < shareTest+shareValidation:
+		return scenario.Validation
+	}
+	return scenario.Train
+}

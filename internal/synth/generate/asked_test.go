@@ -1,0 +1,182 @@
+package generate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/data/programs"
+	"hone/internal/episode/checktest"
+	"hone/internal/episode/scenario"
+)
+
+// What a server answers otherwise than was computed is no task.
+func TestProgramsThatAServerContradicts(t *testing.T) {
+	s, tools := database(t)
+	inner := s.tools["query"]
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+		if text := fmt.Sprint(args["query"]); strings.HasPrefix(text, "SELECT COUNT") {
+			return "[(4712,)]", nil
+		}
+		return inner(st, args)
+	}
+	o := optionsOf(s)
+	o.N = 30
+	made := run(t, s, tools, o)
+	if len(made.Scenarios) < 10 {
+		t.Errorf("%d scenarios", len(made.Scenarios))
+	}
+	for _, x := range made.Scenarios {
+		if x.Provenance.Kind == programs.Count || x.Provenance.Kind == programs.YesNo {
+			t.Errorf("%s: %+v", x.Task, x.Gold)
+		}
+	}
+}
+
+// Of few worlds some are held out and some are for training, whatever is drawn.
+func TestBusinesses(t *testing.T) {
+	for seed := range uint64(50) {
+		order := businesses(rand.New(rand.NewPCG(seed, 1)))
+		if len(order) != programs.NumDomains() || programs.Held(order[0]) || !programs.Held(order[1]) || programs.Held(order[3]) {
+			t.Errorf("%v", order)
+		}
+		slices.Sort(order)
+		if len(slices.Compact(order)) != programs.NumDomains() {
+			t.Errorf("%v has some twice", order)
+		}
+	}
+}
+
+// Tables whose names SQL reserves, or that hold a space, are asked about too.
+func TestProgramsOverTablesOfOddNames(t *testing.T) {
+	s, tools := database(t)
+	inner := s.tools["query"]
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+		if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
+			for _, text := range []string{
+				`CREATE TABLE "order" (id INTEGER PRIMARY KEY, "full name" TEXT, city TEXT, "group" INTEGER)`,
+				`INSERT INTO "order" VALUES (1, 'Élise Sol', 'Oslo', 4), (2, 'Ben O''Ray', 'Lima', 7), (3, 'Cy Orr', 'Oslo', 9)`,
+				`CREATE TABLE "my boats" (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER)`,
+				`INSERT INTO "my boats" VALUES (1, 'Skua', 9), (2, 'Tern', 12), (3, 'Gull', NULL), (4, 'Ibis', 15)`,
+				`CREATE TABLE s (id INTEGER)`,
+			} {
+				if _, err := inner(st, map[string]any{"query": text}); err != nil {
+					return "", err
+				}
+			}
+		}
+		return objects(inner, st, fmt.Sprint(args["query"]))
+	}
+	o := optionsOf(s)
+	o.N = 30
+	made, live := run(t, s, tools, o), 0
+	for i := range made.Scenarios {
+		x := &made.Scenarios[i]
+		if len(x.Setup) > 0 {
+			continue
+		}
+		live++
+		if found, err := (checktest.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
+			t.Errorf("%s: %v %v", x.Task, found, err)
+		}
+	}
+	if live < 8 {
+		t.Errorf("%d of %d are about the tables that are there\n%v", live, len(made.Scenarios), made.Report.Rows())
+	}
+}
+
+// A tool does not do to a table of other columns, or without names, what it was seen to do.
+func TestActsFitTheTableThatTheyWereLearntOf(t *testing.T) {
+	shelfOf := func(text string) *shelf {
+		table := programs.TableOf("tasks", programs.Records(text))
+		return &shelf{World: &programs.World{Tables: []*programs.Table{table}}, server: "desk"}
+	}
+	a := act{tool: &subject{Tool: Tool{Server: "desk"}}, table: "tasks", names: []string{"id", "title"}}
+	for text, want := range map[string]bool{
+		`[{"id": 1, "title": "a"}, {"id": 2, "title": "b"}]`:   true,
+		`[{"title": "a", "id": 1}, {"title": "b", "id": 2}]`:   false,
+		`[{"id": 1, "title": "a", "n": 2}]`:                    false,
+		`[{"id": 1, "done": false}, {"id": 2, "done": false}]`: false,
+	} {
+		if got := a.fits(shelfOf(text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// A server that takes changes and makes none has no task of one, and one that refuses them is asked questions alone.
+func TestProgramsForServersThatDoNotChange(t *testing.T) {
+	for name, answer := range map[string]func(text string) (string, error){
+		"idle":      func(text string) (string, error) { return "[]", nil },
+		"read-only": func(text string) (string, error) { return "", fmt.Errorf("cannot run %.6s: read-only", text) },
+	} {
+		s, tools := database(t)
+		inner := s.tools["query"]
+		s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+			if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
+				for _, text := range []string{"CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER, port TEXT)",
+					"INSERT INTO boats VALUES (1, 'Skua', 9, 'Oslo'), (2, 'Tern', 12, 'Lima'), (3, 'Gull', 7, 'Oslo'), (4, 'Ibis', 15, 'Bari')"} {
+					if _, err := inner(st, map[string]any{"query": text}); err != nil {
+						return "", err
+					}
+				}
+			}
+			text := fmt.Sprint(args["query"])
+			if strings.HasPrefix(text, "UPDATE") || name == "read-only" && !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "PRAGMA") {
+				return answer(text)
+			}
+			return objects(inner, st, text)
+		}
+		o := optionsOf(s)
+		o.N = 30
+		made := run(t, s, tools, o)
+		if len(made.Scenarios) < 5 {
+			t.Errorf("%s: %d scenarios\n%v", name, len(made.Scenarios), made.Report.Rows())
+		}
+		for _, x := range made.Scenarios {
+			for _, g := range x.Gold {
+				text := textOf(find(g.Arguments, "query"))
+				if text == "" || strings.HasPrefix(text, "UPDATE") || name == "read-only" && strings.HasPrefix(text, "INSERT") {
+					t.Errorf("%s: %s: %s", name, x.Task, g.Arguments)
+				}
+			}
+		}
+	}
+}
+
+// Where LIKE tells small letters from capitals, a name is said as it is stored.
+func TestNamesAsTheyAreStored(t *testing.T) {
+	s, tools := database(t)
+	inner := s.tools["query"]
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+		if strings.Contains(fmt.Sprint(args["query"]), "'Ana' LIKE 'ana'") {
+			return "[(4713,)]", nil
+		}
+		return inner(st, args)
+	}
+	o := optionsOf(s)
+	o.N = 40
+	for _, x := range run(t, s, tools, o).Scenarios {
+		for _, g := range x.Gold {
+			if text := textOf(find(g.Arguments, "query")); strings.Contains(text, " LIKE '") && !strings.Contains(text, "%'") {
+				t.Errorf("%s: %s", x.Task, text)
+			}
+		}
+	}
+}
+
+// Of two tasks that read alike one is kept.
+func TestTasksThatReadAlike(t *testing.T) {
+	m := newMaker(nil, nil, nil, Options{})
+	var list []draftOf
+	for _, text := range []string{"How many boats in Oslo are there?", "how many boats in Oslo are there", "Delete the boat Skua."} {
+		list = append(list, draftOf{Scenario: scenario.Scenario{Task: text}})
+	}
+	if kept := m.apart(list); len(kept) != 2 {
+		t.Errorf("%d are kept", len(kept))
+	}
+}

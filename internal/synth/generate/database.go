@@ -1,0 +1,298 @@
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"hone/internal/data/programs"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/trajectory"
+)
+
+// sqlServer is a server whose tools take SQL, and which tool takes what.
+type sqlServer struct {
+	server           string
+	create, write    sqlTool
+	read             sqlTool
+	list             *Call // shows the tables; nil: SQL does
+	listSQL          string
+	describe         *sqlTool // shows the columns of a table that is its argument; nil: SQL does
+	describeSQL      string   // with TABLE for the table
+	noKeys, readOnly bool
+	cased            bool // LIKE tells small letters from capitals
+}
+
+// sqlTool is a tool and its argument.
+type sqlTool struct{ tool, argument string }
+
+func (t sqlTool) call(text string) Call {
+	arguments, _ := json.Marshal(map[string]string{t.argument: text}) // of texts
+	return Call{Tool: t.tool, Arguments: arguments}
+}
+
+const (
+	probeTable  = "hone_probe"
+	probeColumn = "probe_column"
+)
+
+// describing are the ways to ask SQL for a table's columns: SQLite's and DuckDB's, then the standard's.
+func describing() []string {
+	return []string{
+		"PRAGMA table_info(TABLE)",
+		"SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'TABLE' ORDER BY ordinal_position",
+	}
+}
+
+// columnsOf puts a table's name into one of them: as a text where it stands as one, else as a name.
+func columnsOf(sql, table string) string {
+	text := strings.ReplaceAll(sql, "'TABLE'", programs.Literal(table))
+	if text != sql {
+		return text
+	}
+	return strings.ReplaceAll(sql, "TABLE", programs.Ident(table))
+}
+
+// listingsSQL ask for the names of the tables: SQLite's and DuckDB's, then PostgreSQL's way.
+func listingsSQL() []string {
+	return []string{
+		"SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+		"SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name",
+	}
+}
+
+// databases finds the servers whose tools take SQL, and tries on a copy which tool takes which statement.
+func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
+	for _, server := range m.player.servers() {
+		var takes []sqlTool
+		for _, s := range m.tools {
+			if s.Server != server || !s.mayTry() {
+				continue
+			}
+			for _, p := range s.schema.fields {
+				if arguments := (sqlTool{s.Name, p.name}).call("SELECT 1").Arguments; (filler{tool: s}).sql(p) &&
+					s.takes(string(arguments)) {
+					takes = append(takes, sqlTool{s.Name, p.name})
+				}
+			}
+		}
+		if len(takes) == 0 {
+			continue
+		}
+		db, err := m.database(ctx, server, takes)
+		if err != nil {
+			return nil, err
+		}
+		if db != nil {
+			list = append(list, db)
+		}
+	}
+	return list, nil
+}
+
+// tryOn makes a call in a session and returns what it says; ok is false where it is refused.
+func (m *maker) tryOn(ctx context.Context, session environment.Session, c Call) (text string, ok bool) {
+	r := session.Probe(ctx, c.chat("try"))
+	if len(r.StructuredContent) > 0 && strings.TrimSpace(r.Text) == "" {
+		r.Text = string(r.StructuredContent)
+	}
+	if r.Status != trajectory.CallOK || m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "" || looksFailed(r.Text) {
+		return r.Text, false
+	}
+	return r.Text, true
+}
+
+// looksFailed reports whether a text is an error that is not marked as one.
+func looksFailed(text string) bool {
+	start := strings.ToLower(strings.TrimSpace(text))
+	return strings.HasPrefix(start, "error") || strings.HasPrefix(start, "database error") ||
+		strings.HasPrefix(start, "failed") ||
+		strings.Contains(start[:min(len(start), 80)], "error:")
+}
+
+// database tries statements on a copy of a server: the first tool that a statement works with is the one for it.
+func (m *maker) database(ctx context.Context, server string, takes []sqlTool) (*sqlServer, error) {
+	session, err := m.player.open(ctx, m.player.from, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = session.Close() }() // the calls are made
+	db := &sqlServer{server: server}
+	works := func(sql, proof string) (sqlTool, bool) {
+		for _, t := range takes {
+			if text, ok := m.tryOn(ctx, session, t.call(sql)); ok && strings.Contains(text, proof) {
+				return t, true
+			}
+		}
+		return sqlTool{}, false
+	}
+	var ok bool
+	if db.read, ok = works("SELECT 4711 AS n", "4711"); !ok {
+		return nil, ctx.Err()
+	}
+	if db.create, ok = works("CREATE TABLE "+probeTable+" (id INTEGER PRIMARY KEY, "+probeColumn+" TEXT)", ""); ok {
+		for _, t := range takes { // what a tool says of a write tells little, so it is looked for
+			_, _ = m.tryOn(ctx, session, t.call("INSERT INTO "+probeTable+" VALUES (1, 'written "+t.tool+"')"))
+			if text, _ := m.tryOn(ctx, session, db.read.call("SELECT "+probeColumn+" FROM "+probeTable)); strings.Contains(
+				text,
+				"written "+t.tool,
+			) {
+				db.write = t
+				break
+			}
+		}
+	}
+	text, ok := m.tryOn(ctx, session, db.read.call("SELECT CASE WHEN 'Ana' LIKE 'ana' THEN 4712 ELSE 4713 END AS n"))
+	db.cased = !ok || !strings.Contains(text, "4712")
+	db.readOnly = db.write.tool == ""
+	if !db.readOnly {
+		_, _ = m.tryOn(ctx, session, db.write.call("INSERT INTO "+probeTable+" ("+probeColumn+") VALUES ('keyless')"))
+		text, _ := m.tryOn(
+			ctx,
+			session,
+			db.read.call("SELECT id FROM "+probeTable+" WHERE "+probeColumn+" = 'keyless' AND id IS NOT NULL"),
+		)
+		db.noKeys = !strings.Contains(text, "2")
+	}
+	m.findListing(ctx, session, db)
+	return db, ctx.Err()
+}
+
+// findListing finds how a stranger sees the tables and their columns: by tools for it, or by SQL.
+func (m *maker) findListing(ctx context.Context, session environment.Session, db *sqlServer) {
+	for _, s := range m.tools {
+		about := words(s.Name)
+		if s.Server != db.server || !s.mayTry() ||
+			!slices.Contains(about, "table") && !slices.Contains(about, "tables") && !slices.Contains(about, "schema") {
+			continue
+		}
+		if !s.needs() && db.list == nil {
+			c := Call{Tool: s.Name, Arguments: json.RawMessage("{}")}
+			if text, ok := m.tryOn(ctx, session, c); ok && (strings.Contains(text, probeTable) || db.readOnly) {
+				db.list = &c
+			}
+			continue
+		}
+		for _, p := range s.schema.fields {
+			one := sqlTool{s.Name, p.name}
+			if c := one.call(probeTable); db.describe == nil && p.required && slices.Contains(words(p.name), "table") &&
+				s.takes(string(c.Arguments)) {
+				if text, ok := m.tryOn(ctx, session, c); ok && strings.Contains(text, probeColumn) || db.readOnly {
+					db.describe = &one
+				}
+			}
+		}
+	}
+	for _, sql := range listingsSQL() {
+		if text, ok := m.tryOn(ctx, session, db.read.call(sql)); ok && db.listSQL == "" &&
+			(strings.Contains(text, probeTable) || db.readOnly) {
+			db.listSQL = sql
+		}
+	}
+	if db.listSQL == "" {
+		db.listSQL = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
+	}
+	for _, sql := range describing() {
+		if text, ok := m.tryOn(ctx, session, db.read.call(strings.ReplaceAll(sql, "TABLE", probeTable))); ok &&
+			db.describeSQL == "" &&
+			strings.Contains(text, probeColumn) {
+			db.describeSQL = sql
+		}
+	}
+}
+
+// discover are the calls by which a stranger finds out what there is: the tables, then the columns of some.
+func (db *sqlServer) discover(tables []*programs.Table) (calls []Call) {
+	if db.list != nil {
+		calls = append(calls, *db.list)
+	} else {
+		calls = append(calls, db.read.call(db.listSQL))
+	}
+	for _, t := range tables {
+		switch {
+		case db.describe != nil:
+			calls = append(calls, db.describe.call(t.Name))
+		case db.describeSQL != "":
+			calls = append(calls, db.read.call(columnsOf(db.describeSQL, t.Name)))
+		}
+	}
+	return calls
+}
+
+// gold are the calls of a program as a stranger makes them.
+func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call) {
+	if len(p.Steps) == 0 && len(p.Tables) == 0 {
+		return nil
+	}
+	seen := slices.Clone(p.Tables)
+	for _, t := range w.Tables { // who has not seen the columns cannot know which table has what is asked for
+		if len(seen) < mostDescribed && !slices.Contains(seen, t) {
+			seen = append(seen, t)
+		}
+	}
+	slices.SortFunc(
+		seen,
+		func(a, b *programs.Table) int { return slices.Index(w.Tables, a) - slices.Index(w.Tables, b) },
+	)
+	calls = db.discover(seen)
+	for _, s := range p.Steps {
+		if s.Writes {
+			calls = append(calls, db.write.call(s.SQL))
+		} else {
+			calls = append(calls, db.read.call(s.SQL))
+		}
+	}
+	return calls
+}
+
+// mostDescribed bounds the tables that are looked at before a question.
+const mostDescribed = 4
+
+// setup are the calls that make a world.
+func (db *sqlServer) setup(w *programs.World) (calls []Call) {
+	for i, sql := range w.Create() {
+		if i < len(w.Tables) {
+			calls = append(calls, db.create.call(sql))
+		} else {
+			calls = append(calls, db.write.call(sql))
+		}
+	}
+	return calls
+}
+
+// live reads what tables a server has by itself; nil where there are none with rows.
+func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error) {
+	session, err := m.player.open(ctx, m.player.from, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = session.Close() }() // only reads were made
+	text, ok := m.tryOn(ctx, session, db.read.call(db.listSQL))
+	if !ok {
+		return nil, ctx.Err()
+	}
+	w := &programs.World{Name: "live", NoKeys: db.noKeys, Cased: db.cased}
+	for _, r := range programs.Records(text) {
+		name := programs.Show(r.Values[0])
+		if name == "" || name == probeTable || strings.HasPrefix(name, "sqlite_") || len(w.Tables) == mostLive {
+			continue
+		}
+		rows, ok := m.tryOn(ctx, session, db.read.call("SELECT * FROM "+programs.Ident(name)+" LIMIT 501"))
+		if t := programs.TableOf(name, programs.Records(rows)); ok && t != nil && len(t.Rows) <= mostRows {
+			w.Tables = append(w.Tables, t)
+		}
+	}
+	programs.Relate(w.Tables)
+	programs.Understand(w.Tables)
+	if len(w.Tables) == 0 {
+		return nil, ctx.Err()
+	}
+	return w, ctx.Err()
+}
+
+// Bounds of what is read of a server's own data.
+const (
+	mostLive = 12  // tables
+	mostRows = 500 // of one
+)

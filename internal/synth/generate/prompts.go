@@ -1,0 +1,83 @@
+package generate
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"text/template"
+
+	"hone/internal/chat"
+	"hone/internal/digest"
+)
+
+//go:embed prompts/*.txt
+var promptFiles embed.FS
+
+// promptName names a file of prompts.
+type promptName string
+
+// The prompts: what the system message says, a line of "===", and what the user says, a template.
+const (
+	instructPrompt   promptName = "instruct"
+	fillPrompt       promptName = "fill"
+	callPrompt       promptName = "call"
+	pickPrompt       promptName = "pick"
+	qualityPrompt    promptName = "quality"
+	rewordPrompt     promptName = "reword"
+	rewordHeldPrompt promptName = "reword_held" // of tasks that training does not see
+)
+
+// evolutions are WizardLM's operators in depth (arXiv 2304.12244, section 3.2), as MCP-Flow takes them.
+func evolutions() []promptName {
+	return []promptName{"evolve_constrain", "evolve_deepen", "evolve_concretise", "evolve_reason"}
+}
+
+// prompt is one, read.
+type prompt struct {
+	name string
+	hash string // SHA-256 of its file
+	said *template.Template
+	rule *template.Template
+}
+
+// readPrompt reads a prompt. That each can be read is tested.
+func readPrompt(name promptName) (prompt, error) {
+	text, err := fs.ReadFile(promptFiles, "prompts/"+string(name)+".txt")
+	if err != nil {
+		return prompt{}, err
+	}
+	rule, said, ok := strings.Cut(string(text), "\n===\n")
+	if !ok {
+		return prompt{}, fmt.Errorf("prompts/%s.txt has no line of ===", name)
+	}
+	p := prompt{name: string(name), hash: digest.Of(string(text)).String()}
+	if p.rule, err = template.New(p.name).Option("missingkey=error").Parse(rule); err == nil {
+		p.said, err = template.New(p.name).Option("missingkey=error").Parse(said)
+	}
+	return p, err
+}
+
+// asked is what a prompt fills in.
+type asked struct {
+	N           int
+	Task        string
+	Tool        string
+	Description string
+	Parameters  string
+	Values      string
+	Schema      string
+	Calls       string
+	Tools       []chat.Tool
+}
+
+func (p prompt) messages(data asked) ([]chat.Message, error) {
+	var rule, said strings.Builder
+	if err := p.rule.Execute(&rule, data); err != nil {
+		return nil, err
+	}
+	if err := p.said.Execute(&said, data); err != nil {
+		return nil, err
+	}
+	return []chat.Message{{Role: chat.System, Content: rule.String()}, {Role: chat.User, Content: strings.TrimRight(said.String(), "\n")}}, nil
+}

@@ -1,0 +1,217 @@
+package generate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/scenario"
+)
+
+// Report says what became of the candidates.
+type Report struct {
+	Stages    []Stage        `json:"stages"`
+	Tools     []ToolRow      `json:"tools"`
+	Kinds     map[string]int `json:"kinds"`
+	Own       []OwnRow       `json:"own,omitempty"` // kinds of the user's file
+	Splits    map[string]int `json:"splits"`
+	Calling   map[string]int `json:"calling"` // scenarios with a call, by split
+	Checks    map[string]int `json:"checks"`  // scenarios by the types of their checks
+	Played    int            `json:"played"`  // sessions or calls that this command played
+	Kept      int            `json:"kept"`    // plays that an earlier command left
+	Several   float64        `json:"several"` // share of scenarios with several calls
+	Abstain   float64        `json:"abstain"` // share of those to be answered without a call
+	Gap       Distance       `json:"gap"`     // of the held-out tasks to the training tasks
+	Words     float64        `json:"words"`   // mean length of a task
+	Lies      []string       `json:"lies,omitempty"`
+	Unmarked  []string       `json:"unmarked,omitempty"`   // tools whose errors are not marked as such, with the pattern for them
+	Quality   float64        `json:"quality,omitempty"`    // mean of the judge's scores
+	Asked     []Asked        `json:"asked,omitempty"`      // what models were asked
+	Levels    map[string]int `json:"difficulties"`         // scenarios by difficulty
+	PassRates map[string]int `json:"pass_rates,omitempty"` // scenarios by how many of the reference's runs passed, as 3/4
+	Untouched []string       `json:"untouched,omitempty"`  // tools that were not called, since a call might do harm
+}
+
+// Stage is one step: how many candidates it got, how many it handed on, and why the others fell.
+type Stage struct {
+	Name    string         `json:"name"`
+	In      int            `json:"in"`
+	Out     int            `json:"out"`
+	Reasons map[string]int `json:"reasons,omitempty"`
+}
+
+// ToolRow is what became of a tool.
+type ToolRow struct {
+	Server    string `json:"server"`
+	Tool      string `json:"tool"`
+	Tried     int    `json:"tried"`    // calls of the exploration
+	Answered  int    `json:"answered"` // of them, without error
+	Changes   bool   `json:"changes"`  // a call of it changed something
+	Scenarios int    `json:"scenarios"`
+	Several   int    `json:"several"`       // of them with several calls
+	Why       string `json:"why,omitempty"` // it is not usable: what it answers
+}
+
+// stage counts what a stage did; one that is there already did more.
+func (r *Report) stage(name string, in, out int, reasons map[string]int) {
+	for i := range r.Stages {
+		if s := &r.Stages[i]; s.Name == name {
+			s.In, s.Out = s.In+in, s.Out+out
+			for why, n := range reasons {
+				s.Reasons[why] += n
+			}
+			return
+		}
+	}
+	r.Stages = append(r.Stages, Stage{name, in, out, reasons})
+}
+
+// finish counts what the scenarios are.
+func (r *Report) finish(m *maker, list []scenario.Scenario) {
+	r.Calling = map[string]int{}
+	r.Kinds, r.Splits, r.Checks, r.Levels, r.PassRates = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	r.Asked = m.asking.all()
+	rows := map[string]*ToolRow{}
+	for _, s := range m.tools {
+		row := &ToolRow{Server: s.Server, Tool: s.Name, Tried: s.tried, Answered: s.answered, Changes: s.writes}
+		switch {
+		case !s.mayTry():
+			r.Untouched = append(r.Untouched, s.Server+"/"+s.Name)
+		case !s.usable():
+			row.Why = cmp.Or(s.why, s.unspelled(), "no arguments were found that fit its schema")
+			if advice := s.unmarkedAdvice(); advice != "" {
+				row.Why = advice + "; it answers: " + row.Why
+			}
+			if s.senseless != "" {
+				row.Why = fmt.Sprintf("its answers have no sense (%s): %s", s.senseless, row.Why)
+			}
+		case s.senseless != "":
+			row.Why = fmt.Sprintf("not the calls whose answer has no sense (%s)", s.senseless)
+		}
+		if advice := s.unmarkedAdvice(); advice != "" {
+			r.Unmarked = append(r.Unmarked, fmt.Sprintf("%s/%s: %s", s.Server, s.Name, advice))
+		}
+		if s.lies != "" {
+			r.Lies = append(r.Lies, fmt.Sprintf("%s/%s says that it changes nothing, and changed %s", s.Server, s.Name, s.lies))
+		}
+		rows[s.Name] = row
+		r.Tools = append(r.Tools, ToolRow{})
+	}
+	several, without, length := 0, 0, 0
+	for _, s := range list {
+		r.Kinds[s.Provenance.Kind]++
+		r.Levels[s.Difficulty]++
+		r.Quality += s.Provenance.Quality / float64(len(list))
+		if tried := s.Provenance.Reference; tried != nil {
+			r.PassRates[fmt.Sprintf("%d/%d", tried.Passed, tried.Runs)]++
+		}
+		r.Splits[s.Split]++
+		r.Checks[describe(s.Checks)]++
+		length += len(strings.Fields(s.Task))
+		if len(s.Gold) > 1 {
+			several++
+		}
+		if len(s.Gold) == 0 {
+			without++
+		} else {
+			r.Calling[s.Split]++
+		}
+		counted := map[string]bool{}
+		for _, g := range s.Gold {
+			if !counted[g.Name] {
+				counted[g.Name] = true
+				rows[g.Name].Scenarios++
+				if len(s.Gold) > 1 {
+					rows[g.Name].Several++
+				}
+			}
+		}
+	}
+	for i, s := range m.tools {
+		r.Tools[i] = *rows[s.Name]
+		if row := &r.Tools[i]; row.Scenarios == 0 && row.Why == "" && s.usable() {
+			row.Why = "no task of its calls passed all stages"
+			if s.later != "" {
+				row.Why = "refused when it was called again: " + s.later
+			}
+		}
+	}
+	if n := float64(len(list)); n > 0 {
+		r.Several, r.Abstain, r.Words = float64(several)/n, float64(without)/n, float64(length)/n
+	}
+	r.Gap = GapOf(list, (*scenario.Scenario).Asks)
+	r.Kept = m.ledger.Kept()
+	r.Played = m.ledger.fresh()
+}
+
+// FewTasks is the number of tasks below which a rate says little: one more right is ten points.
+const FewTasks = 10
+
+// Few names the splits with fewer tasks that need a call than a rate can be read from, each with their number; "" where all
+// have enough.
+func (r *Report) Few() string {
+	var few []string
+	for _, split := range splits() {
+		if n := r.Calling[split]; n < FewTasks {
+			few = append(few, fmt.Sprintf("%s %d", split, n))
+		}
+	}
+	return strings.Join(few, ", ")
+}
+
+// Rows are the stages as a table, each with its reasons, the most frequent first.
+func (r *Report) Rows() [][]string {
+	rows := [][]string{{"STAGE", "IN", "OUT", "REASON", "FELL"}}
+	for _, s := range r.Stages {
+		rows = append(rows, []string{s.Name, fmt.Sprint(s.In), fmt.Sprint(s.Out), "", ""})
+		for _, why := range slices.SortedFunc(maps.Keys(s.Reasons), func(a, b string) int {
+			return cmp.Or(cmp.Compare(s.Reasons[b], s.Reasons[a]), cmp.Compare(a, b))
+		}) {
+			rows = append(rows, []string{"", "", "", why, fmt.Sprint(s.Reasons[why])})
+		}
+	}
+	return rows
+}
+
+// Tables are the stages, what models were asked, the tools, and how far held-out tasks are from training tasks, with an empty row between them.
+func (r *Report) Tables() (tables [][][]string) {
+	all := [][][]string{r.Rows(), r.AskedRows(), r.OwnRows(), r.ToolRows()}
+	if len(r.Splits) > 0 { // of no scenarios there is nothing to compare
+		all = append(all, r.Gap.Rows())
+	}
+	for _, rows := range all {
+		if len(rows) > 0 && len(tables) > 0 {
+			tables = append(tables, [][]string{{}})
+		}
+		tables = append(tables, rows)
+	}
+	return tables
+}
+
+// AskedRows are what models were asked, as a table; none where nobody was.
+func (r *Report) AskedRows() [][]string {
+	if len(r.Asked) == 0 {
+		return nil
+	}
+	rows := [][]string{{"PROMPT", "MODEL", "ASKED", "PAID BEFORE", "NONSENSE", "REFUSED", "NOT ASKED", "TOKENS SENT", "RECEIVED"}}
+	for _, a := range r.Asked {
+		rows = append(rows, []string{a.Prompt, a.Model, fmt.Sprint(a.Asked), fmt.Sprint(a.Kept), fmt.Sprint(a.Nonsense), fmt.Sprint(a.Refused), fmt.Sprint(a.Unasked), fmt.Sprint(a.Prompted), fmt.Sprint(a.Completion)})
+	}
+	return rows
+}
+
+// ToolRows are the tools as a table.
+func (r *Report) ToolRows() [][]string {
+	rows := [][]string{{"SERVER", "TOOL", "TRIED", "ANSWERED", "SCENARIOS", "OF SEVERAL CALLS", "WHY NOT"}}
+	for _, t := range r.Tools {
+		rows = append(rows, []string{t.Server, t.Tool, fmt.Sprint(t.Tried), fmt.Sprint(t.Answered), fmt.Sprint(t.Scenarios), fmt.Sprint(t.Several), t.Why})
+	}
+	return rows
+}
+
+// BudgetSpent reports whether something was not asked for want of budget.
+func (r *Report) BudgetSpent() bool {
+	return slices.ContainsFunc(r.Asked, func(a Asked) bool { return a.Unasked > 0 })
+}
