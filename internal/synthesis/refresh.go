@@ -13,7 +13,6 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
-	"hone/internal/data/refresh"
 	"hone/internal/digest"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
@@ -23,6 +22,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
 	"hone/internal/synth/generate"
+	"hone/internal/synth/refresh"
 	"hone/internal/toolset"
 )
 
