@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 
 	"hone/internal/data/near"
-	"hone/internal/data/programs"
 	"hone/internal/digest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
 )
 
 // setting is a world in which programs are played, and where its tasks go.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/data/programs"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
 )
 
 // What a server answers otherwise than was computed is no task.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/data/programs"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
+	"hone/internal/synth/programs"
 )
 
 // sqlServer is a server whose tools take SQL, and which tool takes what.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hone/internal/data/programs"
+	"hone/internal/synth/programs"
 )
 
 // filler makes up arguments for a tool.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/data/programs"
+	"hone/internal/synth/programs"
 )
 
 // vocabulary are words that are common and short, so that a small model can copy them.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/data/programs"
+	"hone/internal/synth/programs"
 )
 
 // Kinds of what a tool does to a table.

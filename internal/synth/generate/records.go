@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/data/programs"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
 )
 
 // shelf is a state of a server whose reading tools show lists of things: what there is, and which call shows each

@@ -18,10 +18,10 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/kinds"
-	"hone/internal/data/programs"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
 )
 
 // Tool is a tool that tasks are made for.

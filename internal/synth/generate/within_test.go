@@ -11,9 +11,9 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"hone/internal/data/programs"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth/programs"
 )
 
 // database is a server whose one tool runs any SQL on a SQLite file in the session's folder, and answers as Python prints rows.
