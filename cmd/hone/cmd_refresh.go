@@ -10,12 +10,12 @@ import (
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/synthesis"
+	"hone/internal/synth"
 	"hone/internal/toolset"
 )
 
 type refreshFlags struct {
-	synthesis.Refreshing
+	synth.Refreshing
 	servers         toolset.Source
 	adapter, output string
 	train           bool
@@ -61,7 +61,7 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 	case f.train && f.adapter == "", f.adapter != "" && f.output == "":
 		return &fault.Error{Code: fault.CodeUsage, What: "--train needs --adapter, and --adapter needs --output-dir", Next: "hone refresh --help"}
 	}
-	out, err := synthesis.Refresh(ctx, a.Host, c, f.servers, f.Refreshing)
+	out, err := synth.Refresh(ctx, a.Host, c, f.servers, f.Refreshing)
 	if out != nil {
 		if printErr := a.Print(out, out.Table()); printErr != nil {
 			return printErr

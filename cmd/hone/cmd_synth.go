@@ -5,14 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/synth"
 	"hone/internal/synth/generate"
-	"hone/internal/synthesis"
 	"hone/internal/toolset"
 )
 
 func newSynth(a *app) *cobra.Command {
 	var servers toolset.Source
-	var x synthesis.Options
+	var x synth.Options
 	c := &cobra.Command{
 		Use:   "synth",
 		Short: "Make scenarios for MCP servers from nothing, each executed",
@@ -48,7 +48,7 @@ func newSynth(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) synth(c *cobra.Command, servers toolset.Source, x synthesis.Options) error {
+func (a *app) synth(c *cobra.Command, servers toolset.Source, x synth.Options) error {
 	given, err := a.config()
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (a *app) synth(c *cobra.Command, servers toolset.Source, x synthesis.Option
 		a.Say("would make %d scenarios and write them to %s", x.N, x.Out)
 		return nil
 	}
-	made, err := synthesis.Run(c.Context(), a.Host, given, servers, x)
+	made, err := synth.Run(c.Context(), a.Host, given, servers, x)
 	if made != nil {
 		if printErr := a.Print(made.Report, slices.Concat(made.Report.Tables()...)); printErr != nil {
 			return printErr

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/synthesis"
+	"hone/internal/synth"
 )
 
 func newSynthReport(a *app) *cobra.Command {
-	var x synthesis.Comparison
+	var x synth.Comparison
 	c := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Say how far made scenarios are from others, and held-out wordings from training's",

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/episode/scenario"
-	"hone/internal/synthesis"
+	"hone/internal/synth"
 )
 
 // bankPython is a server of which NEW is another version: says is worded otherwise, rate answers other rates, swap takes other
@@ -61,16 +61,16 @@ func TestRefresh(t *testing.T) {
 	if err := scenario.Save("old.json", old); err != nil {
 		t.Fatal(err)
 	}
-	refresh := func(args ...string) (synthesis.Refreshed, string) {
+	refresh := func(args ...string) (synth.Refreshed, string) {
 		t.Helper()
 		code, stdout, said := hone(t, "", append([]string{"refresh", "--mcp-config", "mcp.json", "--json"}, args...)...)
-		var r synthesis.Refreshed
+		var r synth.Refreshed
 		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
 			t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 		}
 		return r, said
 	}
-	if r, _ := refresh("--dataset", "old.json", "--out", "same.json"); r.Counts[synthesis.Untouched] != len(old) || r.Affected != "" {
+	if r, _ := refresh("--dataset", "old.json", "--out", "same.json"); r.Counts[synth.Untouched] != len(old) || r.Affected != "" {
 		t.Errorf("nothing changed: %+v", r.Counts)
 	}
 	if contents(t, "same.json") != contents(t, "old.json") {
@@ -88,7 +88,7 @@ func TestRefresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale = slices.DeleteFunc(stale, func(s scenario.Scenario) bool { return s.Provenance == nil || s.Provenance.Servers["bank"] != "1" })
-	if n := blind.Counts[synthesis.NotLooked]; n == 0 || blind.Counts[synthesis.Mended] > 0 || len(stale) != n {
+	if n := blind.Counts[synth.NotLooked]; n == 0 || blind.Counts[synth.Mended] > 0 || len(stale) != n {
 		t.Errorf("without earlier answers: %+v, and %d say still that they were made with version 1", blind.Counts, len(stale))
 	}
 	r, said := refresh("--dataset", "old.json", "--out", "new.json")
@@ -106,7 +106,7 @@ func TestRefresh(t *testing.T) {
 			tools += g.Name + " "
 		}
 		asks := s.GoldAnswer != "" && s.GoldAnswer != "Done."
-		want := []string{synthesis.Holds}
+		want := []string{synth.Holds}
 		switch {
 		case len(s.Gold) == 0:
 			want = nil // of what calls nothing
@@ -116,12 +116,12 @@ func TestRefresh(t *testing.T) {
 			}
 			if strings.Contains(about, "bye") {
 				abstained++
-				want = []string{synthesis.Replaced, synthesis.Dropped}
+				want = []string{synth.Replaced, synth.Dropped}
 			}
 		case strings.Contains(tools, "bye"), strings.Contains(tools, "swap"):
-			want = []string{synthesis.Replaced, synthesis.Dropped}
+			want = []string{synth.Replaced, synth.Dropped}
 		case strings.HasSuffix(tools, "rate ") && asks:
-			want = []string{synthesis.Mended}
+			want = []string{synth.Mended}
 		}
 		if want != nil && !strings.Contains(strings.Join(want, " "), row.Outcome) {
 			t.Errorf("%s (%s): %s for %q", row.ID, tools, row.Outcome, row.Why)
@@ -129,20 +129,20 @@ func TestRefresh(t *testing.T) {
 		if len(want) > 0 {
 			seen[row.Outcome]++
 		}
-		if row.Outcome == synthesis.Dropped && len(row.Touched)+len(row.Why) == 0 {
+		if row.Outcome == synth.Dropped && len(row.Touched)+len(row.Why) == 0 {
 			t.Errorf("%s is dropped without a reason", row.ID)
 		}
 	}
 	if abstained == 0 {
 		t.Error("no scenario without a call is about the tool that is gone: the test shows nothing of these")
 	}
-	for _, outcome := range []string{synthesis.Holds, synthesis.Mended, synthesis.Replaced} {
+	for _, outcome := range []string{synth.Holds, synth.Mended, synth.Replaced} {
 		if seen[outcome] == 0 {
 			t.Errorf("none %s: %v", outcome, r.Counts)
 		}
 	}
 	fresh, err := scenario.Load("new.json")
-	if err != nil || len(fresh) != len(old)-r.Counts[synthesis.Dropped] {
+	if err != nil || len(fresh) != len(old)-r.Counts[synth.Dropped] {
 		t.Fatalf("%d of %d scenarios, %v, %v", len(fresh), len(old), r.Counts, err)
 	}
 	splits := map[string]string{}
@@ -160,7 +160,7 @@ func TestRefresh(t *testing.T) {
 	if code, printed, said := hone(t, "", "scenarios", "validate", "new.json", "--mcp-config", "mcp.json"); code != 0 {
 		t.Errorf("%d\n%s%s", code, printed, said)
 	}
-	if again, _ := refresh("--dataset", "new.json", "--out", "newer.json"); again.Counts[synthesis.Untouched] != len(fresh) {
+	if again, _ := refresh("--dataset", "new.json", "--out", "newer.json"); again.Counts[synth.Untouched] != len(fresh) {
 		t.Errorf("a second time: %+v", again.Counts)
 	}
 	// what is known of the answers goes on from file to file, though no scenario is made for it
@@ -169,7 +169,7 @@ func TestRefresh(t *testing.T) {
 		if err := os.WriteFile("bank.py", []byte(change.Replace(bankPython)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if next, _ := refresh("--dataset", files[0], "--out", files[1]); next.Counts[synthesis.Mended] < r.Counts[synthesis.Mended] || next.Counts[synthesis.NotLooked] > 0 {
+		if next, _ := refresh("--dataset", files[0], "--out", files[1]); next.Counts[synth.Mended] < r.Counts[synth.Mended] || next.Counts[synth.NotLooked] > 0 {
 			t.Errorf("%s: %+v, before %+v", files[1], next.Counts, r.Counts)
 		}
 	}

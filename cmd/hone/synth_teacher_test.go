@@ -12,8 +12,8 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
+	"hone/internal/synth"
 	"hone/internal/synth/generate"
-	"hone/internal/synthesis"
 )
 
 // teachingEndpoint serves models by name: "wise" thinks of tasks of the shop, "strict" picks and scores, "pupil" buys what a task
@@ -105,7 +105,7 @@ func TestSynthTeacher(t *testing.T) {
 			t.Errorf("%s: %s %+v %+v", x.Task, x.Split, p, p.Reference)
 		}
 	}
-	var gap synthesis.Compared
+	var gap synth.Compared
 	write(t, "said.jsonl", `{"messages": [{"role": "user", "content": "Get me a hat."}, {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "buy", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "c", "content": "sold"}, {"role": "assistant", "content": "Done."}]}`)
 	write(t, "hand.jsonl", `{"task": "Look for a tie.", "gold": [{"name": "look", "arguments": {"name": "tie"}}]}`)
 	if code, printed, said = hone(t, "", "synth", "report", "made.json", "--scenarios", "hand.jsonl", "--data", "said.jsonl", "--json"); code != 0 || json.Unmarshal([]byte(printed), &gap) != nil ||

@@ -1,5 +1,5 @@
-// Package synthesis is hone synth: it opens servers and models, has package synth make scenarios, and writes them.
-package synthesis
+// Package synth is hone synth: it opens servers and models, has package synth make scenarios, and writes them.
+package synth
 
 import (
 	"context"
