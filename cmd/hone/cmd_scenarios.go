@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/scenarios"
+	"hone/internal/synth"
 )
 
 func newScenarios(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "scenarios", Short: "Check, show, split and import scenario files"}
-	var asked scenarios.Trying
+	var asked synth.Trying
 	validate := &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Execute the gold calls of each scenario on the servers, and say which rows do not hold",
@@ -33,7 +33,7 @@ func newScenarios(a *app) *cobra.Command {
 			"call: one call worded in many ways stays in one split, and the same file gives the same splits.",
 		Example: "  hone scenarios split scenarios.json --out scenarios.json\n  hone scenarios split all.jsonl --reassign > split.json",
 		Args:    arguments(1, 1, "a scenarios file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return scenarios.Split(a.Host, args[0], out, reassign) },
+		RunE:    func(_ *cobra.Command, args []string) error { return synth.Split(a.Host, args[0], out, reassign) },
 	}
 	split.Flags().StringVar(&out, "out", "", "write the scenarios to this file (default stdout)")
 	split.Flags().BoolVar(&reassign, "reassign", false, "forget the splits that the rows have")
@@ -42,14 +42,14 @@ func newScenarios(a *app) *cobra.Command {
 		Short:   "Show the scenarios of a file as hone reads them: openings, users, gold calls and checks",
 		Example: "  hone scenarios show scenarios.json\n  hone scenarios show scenarios.jsonl cancel-1 --json",
 		Args:    arguments(1, -1, "a scenarios file, and perhaps the ids of some"),
-		RunE:    func(_ *cobra.Command, args []string) error { return scenarios.Show(a.Host, args[0], args[1:]) },
+		RunE:    func(_ *cobra.Command, args []string) error { return synth.Show(a.Host, args[0], args[1:]) },
 	}
 	c.AddCommand(validate, split, show, newScenariosCheck(a), newScenariosImport(a))
 	return group(c)
 }
 
-func runScenariosValidate(ctx context.Context, a *app, x scenarios.Trying, path string) error {
-	rows, err := scenarios.Read(path)
+func runScenariosValidate(ctx context.Context, a *app, x synth.Trying, path string) error {
+	rows, err := synth.Read(path)
 	if err != nil {
 		return err
 	}

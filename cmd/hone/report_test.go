@@ -17,7 +17,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/scenarios"
+	"hone/internal/synth"
 )
 
 // startUp is the log of a program that a server starts and that fails.
@@ -43,7 +43,7 @@ func TestLongReason(t *testing.T) {
 	if _, _, stderr := hone(t, "", append(validate, "--verbose")...); !strings.Contains(stderr, fault.Indented(startUp, "    ")) || strings.Contains(stderr, "whole:") {
 		t.Errorf("with --verbose: %s", stderr)
 	}
-	var found []scenarios.Finding
+	var found []synth.Finding
 	if _, stdout, _ := hone(t, "", append(validate, "--json")...); json.Unmarshal([]byte(stdout), &found) != nil || len(found) != 1 || !strings.Contains(found[0].Why, startUp) {
 		t.Errorf("JSON: %s", stdout)
 	}

@@ -14,7 +14,7 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/scenarios"
+	"hone/internal/synth"
 	"hone/internal/toolset"
 )
 
@@ -26,7 +26,7 @@ func TestValidateShowsStderr(t *testing.T) {
 	if code != 2 || !strings.Contains(out, "read_text_file") || !strings.Contains(said, "tasks.jsonl:1: server files wrote to stderr:\n  ") || !strings.Contains(said, "running on stdio") {
 		t.Errorf("exit code %d\n%s%s", code, out, said)
 	}
-	var findings []scenarios.Finding
+	var findings []synth.Finding
 	_, out, _ = hone(t, "", "scenarios", "validate", "tasks.jsonl", "--mcp-config", "mcp.json", "--json")
 	if err := json.Unmarshal([]byte(out), &findings); err != nil || len(findings) != 1 || !strings.Contains(findings[0].Stderr["files"], "running on stdio") {
 		t.Errorf("%v: %s", err, out)

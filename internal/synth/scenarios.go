@@ -1,5 +1,4 @@
-// Package scenarios is what the verbs of scenario files do: try the rows, assign splits, show them.
-package scenarios
+package synth
 
 import (
 	"strings"
