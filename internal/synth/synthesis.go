@@ -1,4 +1,5 @@
-// Package synth is hone synth: it opens servers and models, has package synth make scenarios, and writes them.
+// Package synth is hone synth, refresh and scenarios: it opens servers and models, has package generate make scenarios, and writes them;
+// and it tries the rows of a file, assigns splits, and shows them.
 package synth
 
 import (
