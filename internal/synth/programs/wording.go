@@ -175,6 +175,9 @@ func (p *Program) say(
 		text = follow(text, pick(r, manners()["sorted"][split]))
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
 	}
+	if a.Order && p.pattern == "list" { // the others say their order themselves
+		text = follow(text, pick(r, manners()["order"][split]))
+	}
 	answer = f.read(a)
 	ask := ""
 	if f.manner != "" {

@@ -228,6 +228,26 @@ func TestNounsOfColumns(t *testing.T) {
 	}
 }
 
+// A list whose order is checked is asked for in that order.
+func TestOrderIsAskedFor(t *testing.T) {
+	ordered := 0
+	for seed := range uint64(200) {
+		w := Invent(rand.New(rand.NewPCG(seed, 1)), int(seed)%NumDomains())
+		p := Draw(rand.New(rand.NewPCG(seed, 2)), w, List)
+		if p == nil || !p.Answer.Order {
+			continue
+		}
+		ordered++
+		text := strings.ToLower(p.Word(rand.New(rand.NewPCG(seed, 3)), scenario.Train).Task)
+		if !strings.Contains(text, "ascending") {
+			t.Errorf("%q", text)
+		}
+	}
+	if ordered < 10 {
+		t.Errorf("%d have an order", ordered)
+	}
+}
+
 func TestFollow(t *testing.T) {
 	for in, want := range map[[2]string]string{
 		{"How many?", "Just the number."}: "How many? Just the number.",
