@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/hardware"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
@@ -22,14 +21,14 @@ func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
 		return plan.Limit{Bytes: int64(e.Memory * (1 << 30)), Of: "engine.memory"}, nil
 	}
 	if gpu {
-		gpus, err := hardware.GPUs(hardware.CUDADriver)
+		gpus, err := host.GPUs(host.CUDADriver)
 		if err != nil || len(gpus) == 0 {
 			return plan.Limit{}, err // opening the device will say more
 		}
-		least := slices.MinFunc(gpus[:min(len(gpus), max(1, e.Devices))], func(a, b hardware.GPU) int { return cmp.Compare(a.Free, b.Free) })
+		least := slices.MinFunc(gpus[:min(len(gpus), max(1, e.Devices))], func(a, b host.GPU) int { return cmp.Compare(a.Free, b.Free) })
 		return plan.Limit{Bytes: least.Free, Of: "free on " + least.Name}, nil
 	}
-	n, err := hardware.AvailableMemory()
+	n, err := host.AvailableMemory()
 	if err != nil {
 		return plan.Limit{}, nil // a system that does not tell: there is nothing to compare with
 	}

@@ -9,7 +9,6 @@ import (
 	"hone/internal/assets"
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/hardware"
 	"hone/internal/host"
 )
 
@@ -44,7 +43,7 @@ func FindPlugin(h *host.Host, e config.Engine) (Plugin, error) {
 	wanted := []string{e.Backend}
 	if e.Backend == "auto" {
 		wanted = []string{"cpu"}
-		if gpus, err := hardware.GPUs(hardware.CUDADriver); err == nil && len(gpus) > 0 {
+		if gpus, err := host.GPUs(host.CUDADriver); err == nil && len(gpus) > 0 {
 			wanted = []string{"cuda", "cpu"}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"hone/internal/fault"
-	"hone/internal/hardware"
+	"hone/internal/host"
 )
 
 // Status of a check.
@@ -41,7 +41,7 @@ const (
 // Memory reports what memory is available.
 func Memory() Check {
 	c := Check{Name: "memory"}
-	available, err := hardware.AvailableMemory()
+	available, err := host.AvailableMemory()
 	if err != nil {
 		return c.unknown(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/hardware"
 	"hone/internal/host"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/engine/programs"
@@ -91,14 +90,14 @@ func checkPlugin(h *host.Host, e config.Engine) []Check {
 func checkCUDA(h *host.Host, plugin string) []Check {
 	libraries := Check{Name: "NVIDIA libraries", Status: OK, Detail: "found"}
 	path, _ := h.LookupEnv("LD_LIBRARY_PATH")
-	switch missing, err := hardware.MissingNVIDIA(plugin, hardware.LoaderFolders(path)); {
+	switch missing, err := host.MissingNVIDIA(plugin, host.LoaderFolders(path)); {
 	case err != nil:
 		libraries = FromError(libraries.Name, err)
 	case len(missing) > 0:
 		libraries.Status, libraries.Detail = Warn, "not found: "+strings.Join(missing, ", ")
 		libraries.Next = `pip install "jax[cuda13]" in a virtual environment and activate it, or put their folders on LD_LIBRARY_PATH`
 	}
-	gpus, err := hardware.GPUs(hardware.CUDADriver)
+	gpus, err := host.GPUs(host.CUDADriver)
 	if err == nil && len(gpus) == 0 {
 		err = &fault.Error{Code: fault.CodeExhausted, What: "no GPU is to be seen", Why: "NVIDIA's driver is not installed or shows none", Next: "nvidia-smi"}
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"hone/internal/fault"
-	"hone/internal/hardware"
+	"hone/internal/host"
 )
 
 // tokenBytes is what a token of a training row takes of this machine's memory: its id, and whether it is trained.
@@ -24,7 +24,7 @@ type rendering struct {
 
 // freeMemory is what a process can still get, in bytes; without bound where the system does not say.
 func freeMemory() int64 {
-	if free, err := hardware.AvailableMemory(); err == nil {
+	if free, err := host.AvailableMemory(); err == nil {
 		return free
 	}
 	return math.MaxInt64

@@ -1,5 +1,4 @@
-// Package hardware tells what there is of a machine: memory, GPUs, and the libraries they need.
-package hardware
+package host
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package hardware
+package host
 
 import (
 	"debug/elf"

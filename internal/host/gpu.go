@@ -1,4 +1,4 @@
-package hardware
+package host
 
 /*
 #cgo linux LDFLAGS: -ldl
