@@ -25,7 +25,6 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/user"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
@@ -137,7 +136,7 @@ func (w wired) episodes() []acting {
 		terms[term.Name] = term.Weight
 	}
 	evaluated := trajectoriesOf(w.t, "evaluated")
-	players := in.User.(user.Players)
+	players := in.User.(environment.Players)
 	anyone := players.Model.(llm.User)
 	return []acting{
 		{"rollout.system", in.System, "Be a shop."}, {"rollout.temperature", o.Temperature, 0.71}, {"rollout.max_turns", in.MaxTurns, 3},
@@ -146,7 +145,7 @@ func (w wired) episodes() []acting {
 		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", in.MaxToolCalls, 5}, {"rollout.timeout", in.MaxWork, 91 * time.Second},
 		{"seed", o.Seed, uint64(7001)}, {"(retries of an episode)", o.Retries, 2},
 		{"rollout.user.model", anyone.Model, "anyone"}, {"rollout.user.temperature", anyone.Temperature, 0.51}, {"rollout.user.max_tokens", anyone.MaxTokens, 77}, {"seed", players.Seed, uint64(7001)},
-		{"(the users of an evaluation are those of training)", measured.User.(user.Players).Seed == players.Seed && measured.User.(user.Players).Model.(llm.User).Model == "anyone", true},
+		{"(the users of an evaluation are those of training)", measured.User.(environment.Players).Seed == players.Seed && measured.User.(environment.Players).Model.(llm.User).Model == "anyone", true},
 		{"rollout.system", first.Messages[0].Content, "Be a shop."}, {"rollout.temperature", first.Temperature, 0.71},
 		{"rollout.max_tokens", first.MaxTokens, 311}, {"seed", first.Seed, uint64(1325106463)}, {"seed", w.asked[1].Seed, uint64(1348888393)},
 

@@ -18,7 +18,6 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/user"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -171,7 +170,7 @@ func (l *Episodes) WorldOf(h *host.Host, c config.Config) environment.Options {
 	}
 	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: list, ToolsOf: of, CompleteTask: c.Rollout.CompleteTask,
 		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxMalformed: c.Rollout.MaxMalformed, CallExample: l.callExample(), MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c),
-		User: user.Players{Model: l.users.model(), Seed: c.Seed}}
+		User: environment.Players{Model: l.users.model(), Seed: c.Seed}}
 }
 
 // optionsOf are those of episodes, but for who speaks and where.

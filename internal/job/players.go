@@ -8,7 +8,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/user"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/llm"
@@ -55,7 +54,7 @@ func (l *Episodes) Runnable(c config.Config, list []scenario.Scenario) error {
 }
 
 // model plays users; nil where there is none.
-func (p *players) model() user.Model {
+func (p *players) model() environment.Model {
 	if p == nil || p.client == nil {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hone/internal/chat"
-	"hone/internal/episode/user"
+	"hone/internal/episode/environment"
 )
 
 // User is an endpoint that plays the users of scenarios; it implements user.Model.
@@ -19,10 +19,10 @@ type User struct {
 func (u User) Name() string { return u.Model }
 
 // Write implements user.Model.
-func (u User) Write(ctx context.Context, messages []chat.Message, seed uint64) (user.Written, error) {
+func (u User) Write(ctx context.Context, messages []chat.Message, seed uint64) (environment.Written, error) {
 	resp, err := u.Client.Chat(ctx, Request{Model: u.Model, Messages: messages, Temperature: u.Temperature, MaxTokens: u.MaxTokens, Seed: seed})
 	if err != nil {
-		return user.Written{}, err
+		return environment.Written{}, err
 	}
-	return user.Written{Text: resp.Message.Content, PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens}, nil
+	return environment.Written{Text: resp.Message.Content, PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens}, nil
 }

@@ -12,7 +12,6 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/user"
 	"hone/internal/policy/policytest"
 )
 
@@ -23,7 +22,7 @@ func (person) Name() string { return "person" }
 
 var errGone = errors.New("the endpoint is gone")
 
-func (p person) Write(_ context.Context, messages []chat.Message, _ uint64) (user.Written, error) {
+func (p person) Write(_ context.Context, messages []chat.Message, _ uint64) (environment.Written, error) {
 	said := 0
 	for _, m := range messages {
 		if m.Role == chat.Assistant {
@@ -31,9 +30,9 @@ func (p person) Write(_ context.Context, messages []chat.Message, _ uint64) (use
 		}
 	}
 	if said >= len(p.lines) {
-		return user.Written{}, errGone
+		return environment.Written{}, errGone
 	}
-	return user.Written{Text: p.lines[said], PromptTokens: 7, CompletionTokens: 3}, nil
+	return environment.Written{Text: p.lines[said], PromptTokens: 7, CompletionTokens: 3}, nil
 }
 
 // A conversation goes on until one of the two ends it, with the same record whoever speaks: who ended it, how often the user
@@ -82,7 +81,7 @@ func TestConversations(t *testing.T) {
 				}
 				return trajectory.CallStatus(call.Name)
 			}
-			c.in.Tools, c.in.User = servers, user.Players{Model: person{c.lines}, Seed: 1}
+			c.in.Tools, c.in.User = servers, environment.Players{Model: person{c.lines}, Seed: 1}
 			got, err := play(t, p, environment.New(c.in), scenario.Scenario{ID: "x", User: c.user}, rollout.Options{})
 			roles := ""
 			for _, m := range got.Messages {
@@ -113,7 +112,7 @@ func TestConversations(t *testing.T) {
 // What a user says is part of the next prompt and never trained on.
 func TestWordsOfTheUserAreNotTrained(t *testing.T) {
 	talk := said{turns: []chat.Message{answering("Which?"), calling("ok"), answering("Shall I?"), answering("Done.")}}
-	got, err := play(t, talk.sampled(), environment.New(environment.Options{Tools: byName(), User: user.Players{}, System: "Be short."}),
+	got, err := play(t, talk.sampled(), environment.New(environment.Options{Tools: byName(), User: environment.Players{}, System: "Be short."}),
 		scenario.Scenario{ID: "x", User: &scenario.User{Says: []string{"Cancel.", "#W1", "Yes."}}}, rollout.Options{})
 	if err != nil || got.Outcome != trajectory.OK || got.Opening != 2 {
 		t.Fatalf("%+v, %v", got, err)

@@ -12,7 +12,6 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/episode/user"
 	"hone/internal/policy"
 )
 
@@ -70,7 +69,7 @@ func TestConversationsAreTrainedAsServed(t *testing.T) {
 			l.completions = append(l.completions, ids)
 		}
 		run := rollout.New(rollout.Options{Policy: rollout.Sampled{Sampler: l, Renderer: r}, MaxTokens: 1000,
-			Environment: environment.New(environment.Options{Tools: shelf{}, ToolList: twoTools, User: user.Players{}})})
+			Environment: environment.New(environment.Options{Tools: shelf{}, ToolList: twoTools, User: environment.Players{}})})
 		got, err := run.Episode(t.Context(), scenario.Scenario{ID: "x", User: &scenario.User{Says: says}}, 0, 0, 0)
 		if err != nil || got.Outcome != trajectory.OK || len(got.Turns) != 4 || got.User.Turns != 3 {
 			t.Fatalf("%s: %+v, %v", name, got, err)

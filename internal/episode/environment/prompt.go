@@ -1,4 +1,4 @@
-package user
+package environment
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -77,11 +76,11 @@ func Prompt(system string, messages []chat.Message) []chat.Message {
 const longest = 4096
 
 // read takes words apart: reasoning that was left in them, what is said, and whether that is the end.
-func read(text string) environment.Words {
+func read(text string) Words {
 	if i := strings.LastIndex(text, "</think>"); i >= 0 {
 		text = text[i+len("</think>"):]
 	}
-	var w environment.Words
+	var w Words
 	for i, by := range []string{trajectory.EndedByOutOfScope, trajectory.EndedByUser, trajectory.EndedByTransfer} { // the first of them counts, as in tau2-bench
 		token := scenario.EndTokens()[i]
 		if w.Ended == "" && strings.Contains(text, token) {

@@ -1,5 +1,4 @@
-// Package user plays the simulated users of scenarios: by a model that is told a goal, or by a script.
-package user
+package environment
 
 import (
 	"context"
@@ -8,7 +7,6 @@ import (
 	"hash/fnv"
 
 	"hone/internal/chat"
-	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -35,7 +33,7 @@ type Players struct {
 
 // Begin implements environment.User. The words of a user depend on the seed, the scenario, the rollout and what was said, and on
 // nothing of the policy's: all systems meet the same user as long as they say the same.
-func (p Players) Begin(s scenario.Scenario, t *trajectory.Trajectory) environment.Partner {
+func (p Players) Begin(s scenario.Scenario, t *trajectory.Trajectory) Partner {
 	if s.User.Scripted() {
 		return &script{lines: s.Replies()}
 	}
@@ -52,9 +50,9 @@ type script struct {
 func (*script) Name() string { return trajectory.Script }
 
 // Say implements environment.Partner.
-func (s *script) Say(context.Context, []chat.Message) (environment.Words, error) {
+func (s *script) Say(context.Context, []chat.Message) (Words, error) {
 	if s.said == len(s.lines) {
-		return environment.Words{Ended: trajectory.EndedByScript}, nil
+		return Words{Ended: trajectory.EndedByScript}, nil
 	}
 	s.said++
 	return read(s.lines[s.said-1]), nil
@@ -80,8 +78,8 @@ func (a *actor) Name() string {
 const draws = 3
 
 // Say implements environment.Partner.
-func (a *actor) Say(ctx context.Context, messages []chat.Message) (environment.Words, error) {
-	var words environment.Words
+func (a *actor) Say(ctx context.Context, messages []chat.Message) (Words, error) {
+	var words Words
 	if a.model == nil {
 		return words, errors.New("no model plays it: rollout.user names none")
 	}

@@ -1,4 +1,4 @@
-package user
+package environment
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -29,7 +28,7 @@ func (w *writer) Write(_ context.Context, messages []chat.Message, seed uint64) 
 	return Written{w.lines[min(len(w.asked), len(w.lines))-1], 10, 2}, w.err
 }
 
-func begin(p Players, s scenario.Scenario, rollout int) environment.Partner {
+func begin(p Players, s scenario.Scenario, rollout int) Partner {
 	return p.Begin(s, &trajectory.Trajectory{ScenarioID: s.ID, Rollout: rollout})
 }
 
@@ -41,7 +40,7 @@ func TestWhatAModelIsTold(t *testing.T) {
 		{Role: chat.Assistant, Content: "Let me see.", ToolCalls: []chat.ToolCall{{ID: "c", Name: "look", Arguments: "{}"}}},
 		{Role: chat.ToolRole, ToolCallID: "c", Content: "a secret"}, {Role: chat.Assistant, Content: "Which order?"}}
 	got, err := begin(Players{Model: w}, s, 0).Say(t.Context(), said)
-	if err != nil || !reflect.DeepEqual(got, environment.Words{Text: "It is #W1.", PromptTokens: 10, CompletionTokens: 2}) {
+	if err != nil || !reflect.DeepEqual(got, Words{Text: "It is #W1.", PromptTokens: 10, CompletionTokens: 2}) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	prompt := w.asked[0]
@@ -62,7 +61,7 @@ func TestWhatAModelIsTold(t *testing.T) {
 
 // Words are taken apart: what is said, and whether and how it ends the conversation.
 func TestWordsAreRead(t *testing.T) {
-	for text, want := range map[string]environment.Words{
+	for text, want := range map[string]Words{
 		" Hi. \n":                                {Text: "Hi."},
 		"###STOP###":                             {Ended: trajectory.EndedByUser},
 		"Thanks! ###STOP###":                     {Text: "Thanks!", Ended: trajectory.EndedByUser},
@@ -136,7 +135,7 @@ func TestSpeechless(t *testing.T) {
 // A script says its lines whatever it is told, and then no more.
 func TestScript(t *testing.T) {
 	p := begin(Players{}, scenario.Scenario{User: &scenario.User{Says: []string{"Hi.", "Yes.", "Bye. ###STOP###"}}}, 0)
-	for _, want := range []environment.Words{{Text: "Yes."}, {Text: "Bye.", Ended: trajectory.EndedByUser}, {Ended: trajectory.EndedByScript}, {Ended: trajectory.EndedByScript}} {
+	for _, want := range []Words{{Text: "Yes."}, {Text: "Bye.", Ended: trajectory.EndedByUser}, {Ended: trajectory.EndedByScript}, {Ended: trajectory.EndedByScript}} {
 		if got, err := p.Say(t.Context(), nil); err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
