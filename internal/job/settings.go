@@ -8,6 +8,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/reward"
+	"hone/internal/episode/userprogram"
 	"hone/internal/eval/mcpbench"
 	"hone/internal/eval/stats"
 	"hone/internal/formula"
@@ -16,7 +17,6 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/toolset"
-	"hone/internal/userprogram"
 )
 
 // Stages of the verbs that train, as the ledger and the metrics name them.

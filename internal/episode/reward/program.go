@@ -7,8 +7,8 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/episode/userprogram"
 	"hone/internal/fault"
-	"hone/internal/userprogram"
 )
 
 // mostPrograms is how many groups a program scores at once: a user's machine is to run episodes beside.

@@ -11,8 +11,8 @@ import (
 
 	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
+	"hone/internal/episode/userprogram"
 	"hone/internal/fault"
-	"hone/internal/userprogram"
 )
 
 // judge writes a program of a user's that does this in sh, with the group in the file given.

@@ -8,7 +8,7 @@ import (
 
 	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
-	"hone/internal/userprogram"
+	"hone/internal/episode/userprogram"
 )
 
 // working is a term whose program is a worker in sh: what it reads is in the file given, and $id is the input's.

@@ -8,7 +8,7 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/userprogram"
+	"hone/internal/episode/userprogram"
 )
 
 // command runs a user's program: the trajectory is its stdin, as JSON, and its stdout is a number from 0 to 1. A program

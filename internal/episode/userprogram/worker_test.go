@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hone/internal/userprogram"
+	"hone/internal/episode/userprogram"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
