@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"hone/internal/formula"
+	"hone/internal/episode/reward/formula"
 )
 
 // Rewards are what an episode earns. Those that it earns are at least 0; penalties are written as negative numbers.

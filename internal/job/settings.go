@@ -8,10 +8,10 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/reward"
+	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/userprogram"
 	"hone/internal/eval/mcpbench"
 	"hone/internal/eval/stats"
-	"hone/internal/formula"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp"

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/formula"
 )
 
 // Expression is a term that a formula of the user's computes from what is known of an episode, the scores of the other terms among it. Its score

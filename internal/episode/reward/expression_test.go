@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"hone/internal/episode/reward"
+	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/mcpbench"
-	"hone/internal/formula"
 )
 
 func compiled(t *testing.T, text string) *formula.Formula {

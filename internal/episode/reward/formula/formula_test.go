@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/formula"
+	"hone/internal/episode/reward/formula"
 )
 
 var facts = formula.Facts{Terms: map[string]float64{"checks": 0.5, "end": 1, "parse": 0}, Calls: []formula.Call{{"look", `{"name":"hat"}`, "ok"}, {"buy", `{"n":2}`, "tool_error"}},
