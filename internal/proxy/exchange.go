@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hone/internal/chat"
+	"hone/internal/metrics"
 	"hone/internal/serve"
-	"hone/internal/serve/meter"
 )
 
 // Exchange is one request of a client, and what it is told.
@@ -100,7 +100,7 @@ func (x *Exchange) Decide(action, why string, args ...any) {
 	if why != "" {
 		text += "; " + why
 	}
-	x.proxy.meter.Add(decisions, meter.Labels("mode", mode, "action", action), 1)
+	x.proxy.meter.Add(decisions, metrics.Labels("mode", mode, "action", action), 1)
 	x.proxy.o.Logger.Info("decision", append([]any{"request", x.ID, "mode", mode, "action", action, "why", why}, args...)...)
 	text = printable(text)
 	if x.stream.Begun() {
@@ -123,12 +123,12 @@ func printable(text string) string {
 
 // Count counts n more of one of the mode's metrics. pairs are labels and their values.
 func (x *Exchange) Count(metric string, n float64, pairs ...string) {
-	x.proxy.meter.Add(metric, meter.Labels(pairs...), n)
+	x.proxy.meter.Add(metric, metrics.Labels(pairs...), n)
 }
 
 // Observe counts a time in one of the mode's histograms.
 func (x *Exchange) Observe(metric string, took time.Duration, pairs ...string) {
-	x.proxy.meter.Observe(metric, meter.Labels(pairs...), took)
+	x.proxy.meter.Observe(metric, metrics.Labels(pairs...), took)
 }
 
 // Since is how long ago the request came.
@@ -167,7 +167,7 @@ func (x *Exchange) ask(ctx context.Context, body []byte) (*response, error) {
 		code = http.StatusText(r.status)
 		x.proxy.meter.Observe(upstreamHeadTime, "", time.Since(began))
 	}
-	x.proxy.meter.Add(upstreamRequests, meter.Labels("status", code), 1)
+	x.proxy.meter.Add(upstreamRequests, metrics.Labels("status", code), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (x *Exchange) fail(err error) {
 		x.failAs(theirs.status, theirs.body)
 		return
 	}
-	x.proxy.meter.Add(refusedRequests, meter.Labels("code", refused.Code), 1)
+	x.proxy.meter.Add(refusedRequests, metrics.Labels("code", refused.Code), 1)
 	if x.stream.Begun() {
 		text, _ := json.Marshal(serve.ErrorBody(refused))
 		x.stream.Send("data: " + string(text))
@@ -275,8 +275,8 @@ func (x *Exchange) end(err error, abandoned bool) {
 	if abandoned {
 		action = "abandoned"
 	}
-	p.meter.Add(requests, meter.Labels("route", x.path, "action", action), 1)
-	p.meter.Observe(requestTime, meter.Labels("route", x.path), x.Since())
+	p.meter.Add(requests, metrics.Labels("route", x.path, "action", action), 1)
+	p.meter.Observe(requestTime, metrics.Labels("route", x.path), x.Since())
 	args := []any{"request", x.ID, "route", x.path, "action", action, "upstream_requests", x.asks, "prompt_tokens", x.usage.PromptTokens,
 		"completion_tokens", x.usage.CompletionTokens, "seconds", x.Since().Seconds()}
 	if p.o.Cost != nil {

@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"hone/internal/fault"
+	"hone/internal/metrics"
 	"hone/internal/serve"
-	"hone/internal/serve/meter"
 )
 
 // Options of a Proxy. Only Upstream is required.
@@ -54,7 +54,7 @@ type Mode interface {
 // Proxy answers requests. Make one with New.
 type Proxy struct {
 	o     Options
-	meter *meter.Meter
+	meter *metrics.Meter
 	turns chan struct{}
 }
 
@@ -81,7 +81,7 @@ func New(o Options) (*Proxy, error) {
 			help[name] = text
 		}
 	}
-	return &Proxy{o: o, meter: meter.New(help), turns: make(chan struct{}, o.Most)}, nil
+	return &Proxy{o: o, meter: metrics.NewMeter(help), turns: make(chan struct{}, o.Most)}, nil
 }
 
 func (p *Proxy) front() serve.Front {
@@ -179,7 +179,7 @@ func (p *Proxy) answering(path string, answer func(context.Context, *Exchange) e
 }
 
 func (p *Proxy) refuse(w http.ResponseWriter, e *serve.Refusal) {
-	p.meter.Add(refusedRequests, meter.Labels("code", e.Code), 1)
+	p.meter.Add(refusedRequests, metrics.Labels("code", e.Code), 1)
 	serve.Refuse(w, e)
 }
 

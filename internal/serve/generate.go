@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hone/internal/chat"
+	"hone/internal/metrics"
 	"hone/internal/policy"
-	"hone/internal/serve/meter"
 )
 
 // dialect is a protocol in which completions are asked for and told. It translates, and does nothing else: all dialects are answered
@@ -380,7 +380,7 @@ func (s *Server) sample(ctx context.Context, x *exchange, q *request, a *answer,
 	if err != nil {
 		return err
 	}
-	s.metrics.Observe(queueTime, meter.Labels("model_name", m.ID), time.Since(x.created))
+	s.metrics.Observe(queueTime, metrics.Labels("model_name", m.ID), time.Since(x.created))
 	held := a.prompt
 	defer func() { m.slots.release(slot, m.Adapter, x.owner, held) }()
 	sampling := q.sampling

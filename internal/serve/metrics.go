@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/serve/meter"
+	"hone/internal/metrics"
 )
 
 // Those that vLLM counts too have its names, and its label model_name.
@@ -33,14 +33,16 @@ func help() map[string]string {
 }
 
 // count counts a refusal.
-func (s *Server) count(e *apiError) { s.metrics.Add(refusedRequests, meter.Labels("code", e.Code), 1) }
+func (s *Server) count(e *apiError) {
+	s.metrics.Add(refusedRequests, metrics.Labels("code", e.Code), 1)
+}
 
 // measure counts an exchange that has ended.
 func (s *Server) measure(x *exchange) {
-	own := meter.Labels("model_name", x.model.ID)
+	own := metrics.Labels("model_name", x.model.ID)
 	switch {
 	case x.gone:
-		s.metrics.Add(requestSuccess, meter.Labels("model_name", x.model.ID, "finished_reason", "abort"), 1)
+		s.metrics.Add(requestSuccess, metrics.Labels("model_name", x.model.ID, "finished_reason", "abort"), 1)
 		return
 	case x.refused != nil:
 		s.count(x.refused)
@@ -55,7 +57,7 @@ func (s *Server) measure(x *exchange) {
 		if a.cut() {
 			reason = "length"
 		}
-		s.metrics.Add(requestSuccess, meter.Labels("model_name", x.model.ID, "finished_reason", reason), 1)
+		s.metrics.Add(requestSuccess, metrics.Labels("model_name", x.model.ID, "finished_reason", reason), 1)
 		if a.first.IsZero() {
 			continue
 		}
@@ -73,7 +75,7 @@ func (s *Server) showMetrics(w http.ResponseWriter, _ *http.Request) {
 	gauge := func(name, text string, value func(*served) int) {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", name, text, name)
 		for _, m := range s.models.snapshot() {
-			fmt.Fprintf(&b, "%s{%s} %d\n", name, meter.Labels("model_name", m.ID), value(m))
+			fmt.Fprintf(&b, "%s{%s} %d\n", name, metrics.Labels("model_name", m.ID), value(m))
 		}
 	}
 	// Models of one sampler share its slots, so these are the sampler's.

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/serve/meter"
+	"hone/internal/metrics"
 )
 
 // Options of a Server. Only Models is required.
@@ -40,7 +40,7 @@ type Options struct {
 type Server struct {
 	o         Options
 	models    *models
-	metrics   *meter.Meter
+	metrics   *metrics.Meter
 	responses *responses
 	created   int64 // Unix seconds
 	draining  atomic.Bool
@@ -73,7 +73,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, models: all, metrics: meter.New(help()), responses: newResponses(), created: time.Now().Unix()}
+	s := &Server{o: o, models: all, metrics: metrics.NewMeter(help()), responses: newResponses(), created: time.Now().Unix()}
 	if o.Agent != nil {
 		s.sessions = newSessions(o.Agent)
 	}

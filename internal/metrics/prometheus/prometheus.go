@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"hone/internal/metrics"
-	"hone/internal/serve/meter"
 )
 
 // Options say where metrics are shown. Either may be empty.
@@ -27,7 +26,7 @@ type Options struct {
 // underscore in it is an underscore.
 type Exporter struct {
 	o      Options
-	meter  *meter.Meter
+	meter  *metrics.Meter
 	server *http.Server
 	done   chan struct{} // the server has ended
 	broken bool          // the file cannot be written
@@ -44,7 +43,7 @@ const (
 func Open(o Options, rows []metrics.Row) *Exporter {
 	help := map[string]string{steps: "Steps of the stage that were taken.", updated: "When the stage's last row was written, in seconds since 1970.",
 		ended: "1 after the run has ended: by its status finished, failed or stopped."}
-	e := &Exporter{o: o, meter: meter.New(help), done: make(chan struct{})}
+	e := &Exporter{o: o, meter: metrics.NewMeter(help), done: make(chan struct{})}
 	for _, r := range rows {
 		e.take(r)
 	}
@@ -104,7 +103,7 @@ func (e *Exporter) take(r metrics.Row) {
 }
 
 func (e *Exporter) labels(more ...string) string {
-	return meter.Labels(append([]string{"run", e.o.Run}, more...)...)
+	return metrics.Labels(append([]string{"run", e.o.Run}, more...)...)
 }
 
 // write replaces the file whole, as the collector wants it.

@@ -1,4 +1,4 @@
-package meter
+package metrics
 
 import (
 	"strings"
@@ -18,7 +18,7 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // Whoever reads slowly keeps nothing from being counted.
 func TestWriteHoldsNobodyUp(t *testing.T) {
-	m := New(map[string]string{"asked": "Requests."})
+	m := NewMeter(map[string]string{"asked": "Requests."})
 	m.Add("asked", "", 1)
 	c := &counting{m: m}
 	m.Write(c)

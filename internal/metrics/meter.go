@@ -1,5 +1,4 @@
-// Package meter holds counters, gauges and histograms, in Prometheus' text form (version 0.0.4).
-package meter
+package metrics
 
 import (
 	"bytes"
@@ -36,8 +35,8 @@ func buckets() []float64 {
 	return []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
 }
 
-// New returns a meter that counts nothing yet. help says what each metric is, by its name.
-func New(help map[string]string) *Meter {
+// NewMeter returns a meter that counts nothing yet. help says what each metric is, by its name.
+func NewMeter(help map[string]string) *Meter {
 	return &Meter{help: maps.Clone(help), counters: map[series]float64{}, gauges: map[series]float64{}, histograms: map[series]*histogram{}}
 }
 
