@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
+	"hone/internal/data/dataset"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
-	"hone/internal/data/unroll"
 	"hone/internal/job"
 )
 
@@ -64,7 +64,7 @@ func newDataConvert(a *app) *cobra.Command {
 	formatFlag(c, &x.Format)
 	c.Flags().StringVar(&x.To, "to", "hone", "form to write: "+strings.Join(export.Forms(), ", "))
 	c.Flags().StringVar(&x.Out, "out", "", "file or folder to write, which must not be there yet")
-	c.Flags().StringVar(&x.Unroll, "unroll", unroll.Whole, "rows of one conversation: "+strings.Join(unroll.Schemes(), ", ")+"; see hone data unroll")
+	c.Flags().StringVar(&x.Unroll, "unroll", dataset.Whole, "rows of one conversation: "+strings.Join(dataset.Schemes(), ", ")+"; see hone data unroll")
 	c.Flags().StringVar(&x.Catalog, "catalog", "", "tools of rows that name none (default catalog.json beside the data, where there is one)")
 	c.Flags().BoolVar(&x.Failed, "failed", false, "write traces that failed too")
 	return c

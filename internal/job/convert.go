@@ -12,7 +12,6 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
-	"hone/internal/data/unroll"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -79,8 +78,8 @@ func (c *catalogs) toolsFor(r *dataset.Row) error {
 // Convert reads conversations and writes them in a form. The error says why nothing was written; what was read is reported all the same.
 func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error) {
 	var out Converted
-	if !slices.Contains(unroll.Schemes(), x.Unroll) {
-		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scheme %q", x.Unroll), Where: "--unroll", Next: "the schemes are " + strings.Join(unroll.Schemes(), ", ")}
+	if !slices.Contains(dataset.Schemes(), x.Unroll) {
+		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scheme %q", x.Unroll), Where: "--unroll", Next: "the schemes are " + strings.Join(dataset.Schemes(), ", ")}
 	}
 	var err error
 	if x.From, err = LocalData(h, x.From...); err != nil {
@@ -139,11 +138,11 @@ func (g *gate) pass(r *dataset.Row) (bool, error) {
 
 // rows are those that a conversation becomes in the gate's form; it counts one that becomes none.
 func (g *gate) rows(scheme string, r dataset.Row) []dataset.Row {
-	rows := unroll.Rows(scheme, r)
+	rows := dataset.UnrollRow(scheme, r)
 	if g.form == "trl" { // which has no mask of its own
 		var runs []dataset.Row
 		for _, row := range rows {
-			runs = append(runs, unroll.Runs(row)...)
+			runs = append(runs, dataset.Runs(row)...)
 		}
 		rows = runs
 	}

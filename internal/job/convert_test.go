@@ -10,8 +10,8 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/console/sanitize"
+	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
-	"hone/internal/data/unroll"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -24,7 +24,7 @@ func TestTRLLearnsNoMaskedMessage(t *testing.T) {
 	if err := os.WriteFile(data, []byte(row), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Conversion{From: []string{data}, To: "trl", Out: out, Unroll: unroll.Whole}).Convert(t.Context(), &host.Host{}); err != nil {
+	if _, err := (Conversion{From: []string{data}, To: "trl", Out: out, Unroll: dataset.Whole}).Convert(t.Context(), &host.Host{}); err != nil {
 		t.Fatal(err)
 	}
 	rows, _, err := formats.Load([]string{out}, formats.Options{})
@@ -52,7 +52,7 @@ func TestValidatePairs(t *testing.T) {
 	if err := os.WriteFile(traces, fmt.Appendf(fmt.Appendf(nil, row, "good", 1, "yes"), row, "bad", 0, "no"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Conversion{From: []string{traces}, To: "pairs", Out: pairs, Unroll: unroll.Whole}).Convert(t.Context(), &host.Host{}); err != nil {
+	if _, err := (Conversion{From: []string{traces}, To: "pairs", Out: pairs, Unroll: dataset.Whole}).Convert(t.Context(), &host.Host{}); err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer

@@ -10,7 +10,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
-	"hone/internal/data/unroll"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -19,7 +18,7 @@ import (
 
 // Coverage tells by how many rows each assistant message of some conversations is trained, under a base model's chat template: one
 // summary for each scheme. Conversations that the template cannot write are said, and left out.
-func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]unroll.Summary, error) {
+func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]dataset.CoverageSummary, error) {
 	text, err := basemodel.OpenText(h, c.Model, base)
 	if err != nil {
 		return nil, err
@@ -31,9 +30,9 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]unrol
 	if x.From, err = LocalData(h, x.From...); err != nil {
 		return nil, err
 	}
-	var out []unroll.Summary
-	for _, scheme := range unroll.Schemes() {
-		out = append(out, unroll.Summary{Scheme: scheme})
+	var out []dataset.CoverageSummary
+	for _, scheme := range dataset.Schemes() {
+		out = append(out, dataset.CoverageSummary{Scheme: scheme})
 	}
 	tools, refused := catalogs{x.Catalog, map[string]*mcp.Catalog{}}, 0
 	_, err = formats.Read(x.From, formats.Options{Format: x.Format}, func(row dataset.Row) error {
@@ -44,7 +43,7 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]unrol
 			return err
 		}
 		for i := range out {
-			covered, err := unroll.Coverage(out[i].Scheme, row, sequencesFor(r))
+			covered, err := dataset.Coverage(out[i].Scheme, row, sequencesFor(r))
 			if err != nil {
 				if refused++; refused == 1 {
 					h.Say("left out %s: the chat template cannot write it: %s", where(&row), fault.Unlabelled(err))
@@ -66,12 +65,12 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]unrol
 }
 
 // sequencesFor gives rows of a renderer as package unroll looks at them.
-func sequencesFor(r render.Renderer) unroll.Render {
-	return func(messages []chat.Message, first int, tools []chat.Tool) ([]unroll.Sequence, error) {
+func sequencesFor(r render.Renderer) dataset.Render {
+	return func(messages []chat.Message, first int, tools []chat.Tool) ([]dataset.Sequence, error) {
 		rows, err := r.Sequences(messages, first, tools)
-		var out []unroll.Sequence
+		var out []dataset.Sequence
 		for _, row := range rows {
-			s := unroll.Sequence{IDs: row.IDs, Trained: row.Trained, Messages: map[int][]int{}}
+			s := dataset.Sequence{IDs: row.IDs, Trained: row.Trained, Messages: map[int][]int{}}
 			for _, span := range row.Spans {
 				s.Messages[span.Message] = []int{span.Start, span.End}
 			}
@@ -82,7 +81,7 @@ func sequencesFor(r render.Renderer) unroll.Render {
 }
 
 // CoverageRows are summaries as a table.
-func CoverageRows(list []unroll.Summary) [][]string {
+func CoverageRows(list []dataset.CoverageSummary) [][]string {
 	rows := [][]string{{"scheme", "assistant messages", "once", "never", "several times", "otherwise", "tokens trained", "of"}}
 	for _, s := range list {
 		row := []string{s.Scheme}
@@ -95,9 +94,9 @@ func CoverageRows(list []unroll.Summary) [][]string {
 }
 
 // NotOnce is an error where rows by turns do not train each message exactly once.
-func NotOnce(list []unroll.Summary) error {
+func NotOnce(list []dataset.CoverageSummary) error {
 	for _, s := range list {
-		if s.Scheme == unroll.Turns && s.Once != s.Messages {
+		if s.Scheme == dataset.Turns && s.Once != s.Messages {
 			return fmt.Errorf("by turns, %d of %s are trained exactly once", s.Once, fault.Count(s.Messages, "assistant message"))
 		}
 	}

@@ -19,7 +19,6 @@ import (
 	"hone/internal/data/formats"
 	"hone/internal/data/redact"
 	"hone/internal/data/source"
-	"hone/internal/data/unroll"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/lines"
@@ -295,7 +294,7 @@ func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, 
 	for _, r := range d.ToExport(accepted, g.leftOut) {
 		passes, err := g.pass(&r)
 		if err == nil && passes {
-			for _, row := range g.rows(unroll.Whole, r) {
+			for _, row := range g.rows(dataset.Whole, r) {
 				if err == nil {
 					err = sink.Add(row)
 				}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/data/unroll"
+	"hone/internal/data/dataset"
 	"hone/internal/digest"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -45,7 +45,7 @@ func TestTrainerFilesHoldWhatIsToBeLearnt(t *testing.T) {
 	h := &host.Host{}
 	commands := map[string]func(form, out string) (map[string]int, error){
 		"convert": func(form, out string) (map[string]int, error) {
-			got, err := Conversion{From: []string{data}, To: form, Out: out, Unroll: unroll.Schemes()[0]}.Convert(t.Context(), h)
+			got, err := Conversion{From: []string{data}, To: form, Out: out, Unroll: dataset.Schemes()[0]}.Convert(t.Context(), h)
 			return got.LeftOut, err
 		},
 		"export": func(form, out string) (map[string]int, error) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hone/internal/data/curate"
-	"hone/internal/data/unroll"
+	"hone/internal/data/dataset"
 	"hone/internal/host"
 )
 
@@ -49,7 +49,7 @@ func TestNothingToWriteSaysWhy(t *testing.T) {
 	if err := os.WriteFile(data, fmt.Appendf(nil, row, "bad", "train", 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Conversion{From: []string{data}, To: "trl", Out: filepath.Join(dir, "converted"), Unroll: unroll.Whole}).Convert(t.Context(), &host.Host{}); err == nil || !strings.Contains(err.Error(), "1 row: traces that failed") {
+	if _, err := (Conversion{From: []string{data}, To: "trl", Out: filepath.Join(dir, "converted"), Unroll: dataset.Whole}).Convert(t.Context(), &host.Host{}); err == nil || !strings.Contains(err.Error(), "1 row: traces that failed") {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hone/internal/data/curate"
-	"hone/internal/data/unroll"
+	"hone/internal/data/dataset"
 )
 
 // Of a folder with the files of several runs, each row has the tools of the catalog beside its own file, whether its episode was shown them or it
@@ -74,7 +74,7 @@ func TestUnrolledToNothingIsCounted(t *testing.T) {
 	for i, c := range []struct {
 		form, unroll  string
 		written, left int
-	}{{"hone", unroll.Whole, 3, 0}, {"hone", unroll.Turns, 2, 2}, {"hone", unroll.Prefixes, 2, 2}, {"hf-jsonl", unroll.Turns, 2, 2}, {"trl", unroll.Turns, 2, 2}} {
+	}{{"hone", dataset.Whole, 3, 0}, {"hone", dataset.Turns, 2, 2}, {"hone", dataset.Prefixes, 2, 2}, {"hf-jsonl", dataset.Turns, 2, 2}, {"trl", dataset.Turns, 2, 2}} {
 		got, err := Conversion{From: []string{data}, To: c.form, Unroll: c.unroll, Out: filepath.Join(t.TempDir(), fmt.Sprint(i))}.Convert(t.Context(), quiet(t))
 		if err != nil || got.Read != 3 || got.Written.Rows != c.written || got.LeftOut[noAssistant] != c.left {
 			t.Errorf("%s by %s: read %d, wrote %d, left out %v, %v", c.form, c.unroll, got.Read, got.Written.Rows, got.LeftOut, err)

@@ -18,7 +18,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
-	"hone/internal/data/unroll"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -281,7 +280,7 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 		return l, err
 	}
 	sequences := func(rows []dataset.Row) ([]batch.Sequence, error) {
-		return SequencesOf(j.Host, l.Model, d.path, unroll.All(j.Config.SFT.Unroll, rows), j.Config.Model.Context, j.SkipBad)
+		return SequencesOf(j.Host, l.Model, d.path, dataset.Unroll(j.Config.SFT.Unroll, rows), j.Config.Model.Context, j.SkipBad)
 	}
 	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
 		l.Held, err = sequences(held)

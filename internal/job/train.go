@@ -10,7 +10,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
-	"hone/internal/data/unroll"
+	"hone/internal/data/dataset"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
@@ -115,7 +115,7 @@ func (j *Job) demonstrations(l *Episodes, all []scenario.Scenario) (rows []batch
 		err = toolset.RefuseFindings(j.Host, j.Config.MCP, d.LintTools(list), j.Kept.AllowFindings)
 	}
 	if err == nil {
-		rows, err = SequencesOf(j.Host, l.Model, path, unroll.All(j.Config.SFT.Unroll, list), j.Config.Model.Context, false)
+		rows, err = SequencesOf(j.Host, l.Model, path, dataset.Unroll(j.Config.SFT.Unroll, list), j.Config.Model.Context, false)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,13 @@
-// Package dataset reads conversations that a model is to learn from.
+// Package dataset reads conversations that a model is to learn from. It makes several training rows of one conversation, and
+// proves by which of them each assistant message is trained.
+//
+// Example: U1 A1 T A2 U2 A3, where T is a tool's result. Brackets show what is trained.
+//
+//	turns:     U1 [A1] T [A2]         and  U1 A1 T A2 U2 [A3]
+//	prefixes:  U1 [A1] T [A2]         and  U1 [A1] T [A2] U2 [A3]
+//
+// A chat template that drops the reasoning of earlier user turns shows that of A1 and A2 in the first row alone, so one row of the
+// whole conversation would not train it.
 package dataset
 
 import (

@@ -15,7 +15,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
-	"hone/internal/data/unroll"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -58,8 +57,8 @@ func TestGoldens(t *testing.T) {
 		form, name string
 		rows       []dataset.Row
 	}{
-		{"hone", "hone.jsonl", traces()}, {"hf", "hf", append(traces(), failed())}, {"hf-jsonl", "hf_jsonl", unroll.All(unroll.Turns, traces())}, {"sts", "sts", traces()},
-		{"trl", "trl.jsonl", unroll.All(unroll.Turns, traces())}, {"axolotl", "axolotl.jsonl", unroll.All(unroll.Turns, traces())}, {"pairs", "pairs.jsonl", rivals()},
+		{"hone", "hone.jsonl", traces()}, {"hf", "hf", append(traces(), failed())}, {"hf-jsonl", "hf_jsonl", dataset.Unroll(dataset.Turns, traces())}, {"sts", "sts", traces()},
+		{"trl", "trl.jsonl", dataset.Unroll(dataset.Turns, traces())}, {"axolotl", "axolotl.jsonl", dataset.Unroll(dataset.Turns, traces())}, {"pairs", "pairs.jsonl", rivals()},
 	} {
 		path := filepath.Join(t.TempDir(), tc.name)
 		if *update {
@@ -240,7 +239,7 @@ func compact(t *testing.T, messages []chat.Message) []chat.Message {
 
 // Of an unrolled row the turn alone is what a trainer learns.
 func TestMasks(t *testing.T) {
-	rows := unroll.All(unroll.Turns, traces())
+	rows := dataset.Unroll(dataset.Turns, traces())
 	for i, want := range []struct {
 		prompt, completion int
 		trained            string
@@ -312,7 +311,7 @@ func TestReadByTheRealReader(t *testing.T) {
 	if err := json.Unmarshal(text, &found); err != nil {
 		t.Fatal(err)
 	}
-	rows := unroll.All(unroll.Turns, traces())
+	rows := dataset.Unroll(dataset.Turns, traces())
 	same := func(name string, got []chat.Message, tools []chat.Tool, want dataset.Row) {
 		if !reflect.DeepEqual(compact(t, got), compact(t, want.Messages)) || len(tools) != len(want.Tools) || len(tools) == 1 && tools[0].Name != "weather" {
 			t.Errorf("%s:\n got  %+v\n want %+v", name, got, want.Messages)

@@ -8,7 +8,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
-	"hone/internal/data/unroll"
 	"hone/internal/episode/trajectory"
 )
 
@@ -37,7 +36,7 @@ func TestNoFormLosesTheOutcomeOrTheMask(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "train.jsonl")
 		given := []dataset.Row{passed, failed()}
 		if f.name == "trl" { // which has no mask: package job cuts rows for it
-			given = append(unroll.Runs(passed), unroll.Runs(failed())...)
+			given = append(dataset.Runs(passed), dataset.Runs(failed())...)
 		}
 		if _, err := write(t, Options{Form: f.name, Out: path}, given); err != nil {
 			t.Fatal(err)

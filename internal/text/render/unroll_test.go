@@ -10,7 +10,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/unroll"
 )
 
 // looped is the workshop's case: two user turns, each with calls, and a thought before each step.
@@ -35,12 +34,12 @@ type sequencer interface {
 	Sequences(messages []chat.Message, first int, tools []chat.Tool) ([]Sequence, error)
 }
 
-func unrolled(r sequencer) unroll.Render {
-	return func(messages []chat.Message, first int, tools []chat.Tool) ([]unroll.Sequence, error) {
+func unrolled(r sequencer) dataset.Render {
+	return func(messages []chat.Message, first int, tools []chat.Tool) ([]dataset.Sequence, error) {
 		rows, err := r.Sequences(messages, first, tools)
-		var out []unroll.Sequence
+		var out []dataset.Sequence
 		for _, row := range rows {
-			s := unroll.Sequence{IDs: row.IDs, Trained: row.Trained, Messages: map[int][]int{}}
+			s := dataset.Sequence{IDs: row.IDs, Trained: row.Trained, Messages: map[int][]int{}}
 			for _, span := range row.Spans {
 				s.Messages[span.Message] = []int{span.Start, span.End}
 			}
@@ -54,7 +53,7 @@ func unrolled(r sequencer) unroll.Render {
 func words(t *testing.T, scheme string, r sequencer, decode func([]int32) string, row dataset.Row) map[string]int {
 	t.Helper()
 	count := map[string]int{}
-	for _, x := range unroll.Rows(scheme, row) {
+	for _, x := range dataset.UnrollRow(scheme, row) {
 		rows, err := r.Sequences(x.Messages, x.Opening, x.Tools)
 		if err != nil {
 			t.Fatal(err)
@@ -94,17 +93,17 @@ func TestUnrollCoverage(t *testing.T) {
 	slices.Sort(paths[len(ownTemplates()):])
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-28s %-9s %5s %6s %6s %9s %9s %9s\n", "template", "scheme", "once", "never", "twice+", "different", "tokens", "thoughts")
-	line := func(name, scheme string, s unroll.Summary, thoughts int) {
+	line := func(name, scheme string, s dataset.CoverageSummary, thoughts int) {
 		fmt.Fprintf(&table, "%-28s %-9s %5d %6d %6d %9d %4d/%4d %7d/5\n", name, scheme, s.Once, s.Never, s.Repeated, s.Different, s.Trained, s.Tokens, thoughts)
 	}
 	one := func(name string, r sequencer, decode func([]int32) string, row dataset.Row) {
-		for _, scheme := range unroll.Schemes() {
-			covered, err := unroll.Coverage(scheme, row, unrolled(r))
+		for _, scheme := range dataset.Schemes() {
+			covered, err := dataset.Coverage(scheme, row, unrolled(r))
 			if err != nil {
 				fmt.Fprintf(&table, "%-28s %s\n", name, strings.SplitN(err.Error(), "\n", 2)[0])
 				return
 			}
-			s := unroll.Summary{Scheme: scheme}
+			s := dataset.CoverageSummary{Scheme: scheme}
 			s.Add(covered)
 			count := words(t, scheme, r, decode, row)
 			thoughts := 0
@@ -112,7 +111,7 @@ func TestUnrollCoverage(t *testing.T) {
 				thoughts += min(1, count[fmt.Sprint("thought", n)])
 			}
 			line(name, scheme, s, thoughts)
-			if scheme == unroll.Prefixes {
+			if scheme == dataset.Prefixes {
 				continue
 			}
 			if s.Once != 5 || s.Trained != s.Tokens {

@@ -1,20 +1,10 @@
-// Package unroll makes several training rows of one conversation, and proves by which of them each assistant message is trained.
-//
-// Example: U1 A1 T A2 U2 A3, where T is a tool's result. Brackets show what is trained.
-//
-//	turns:     U1 [A1] T [A2]         and  U1 A1 T A2 U2 [A3]
-//	prefixes:  U1 [A1] T [A2]         and  U1 [A1] T [A2] U2 [A3]
-//
-// A chat template that drops the reasoning of earlier user turns shows that of A1 and A2 in the first row alone, so one row of the
-// whole conversation would not train it.
-package unroll
+package dataset
 
 import (
 	"fmt"
 	"slices"
 
 	"hone/internal/chat"
-	"hone/internal/data/dataset"
 )
 
 // Schemes of rows.
@@ -27,14 +17,14 @@ const (
 // Schemes are the names of all.
 func Schemes() []string { return []string{Whole, Turns, Prefixes} }
 
-// Rows are the rows that a scheme makes of a conversation. Those of the other schemes than Whole say which turn of which trace they
+// UnrollRow are the rows that a scheme makes of a conversation. Those of the other schemes than Whole say which turn of which trace they
 // are. A user turn without an assistant message that may be learnt gives no row.
-func Rows(scheme string, r dataset.Row) []dataset.Row {
+func UnrollRow(scheme string, r Row) []Row {
 	if scheme == Whole || scheme == "" {
-		return []dataset.Row{r}
+		return []Row{r}
 	}
 	starts := turnStarts(r.Messages)
-	var out []dataset.Row
+	var out []Row
 	for i, start := range starts {
 		end := len(r.Messages)
 		if i+1 < len(starts) {
@@ -64,11 +54,11 @@ func Rows(scheme string, r dataset.Row) []dataset.Row {
 
 // Runs are rows for a trainer that learns all that the assistant says behind a row's opening: one for each run of messages that no mask
 // leaves out. Each message that is to be learnt is learnt by one row. A row without masks is itself.
-func Runs(r dataset.Row) []dataset.Row {
+func Runs(r Row) []Row {
 	if !slices.ContainsFunc(r.Messages[r.Opening:], func(m chat.Message) bool { return m.NoLoss }) {
-		return []dataset.Row{r}
+		return []Row{r}
 	}
-	var out []dataset.Row
+	var out []Row
 	start, last := -1, -1 // of a run: its first and its last message that is learnt
 	end := func() {
 		if start < 0 {
@@ -97,11 +87,11 @@ func Runs(r dataset.Row) []dataset.Row {
 	return out
 }
 
-// All are the rows of all conversations.
-func All(scheme string, rows []dataset.Row) []dataset.Row {
-	var out []dataset.Row
+// Unroll are the rows of all conversations.
+func Unroll(scheme string, rows []Row) []Row {
+	var out []Row
 	for _, r := range rows {
-		out = append(out, Rows(scheme, r)...)
+		out = append(out, UnrollRow(scheme, r)...)
 	}
 	return out
 }

@@ -1,10 +1,9 @@
-package unroll
+package dataset
 
 import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/data/dataset"
 	"hone/internal/episode/trajectory"
 )
 
@@ -13,10 +12,10 @@ func TestRowsTellWhatATraceTookOnce(t *testing.T) {
 	say := func(role string, noLoss bool) chat.Message {
 		return chat.Message{Role: role, Content: "x", NoLoss: noLoss}
 	}
-	r := dataset.Row{ID: "a", Usage: &trajectory.Usage{PromptTokens: 7, CompletionTokens: 3},
+	r := Row{ID: "a", Usage: &trajectory.Usage{PromptTokens: 7, CompletionTokens: 3},
 		Messages: []chat.Message{say(chat.User, false), say(chat.Assistant, false), say(chat.User, false), say(chat.Assistant, true), say(chat.User, false), say(chat.Assistant, false)}}
-	for name, rows := range map[string][]dataset.Row{"turns": Rows(Turns, r), "prefixes": Rows(Prefixes, r), "runs": Runs(r), "whole": Rows(Whole, r)} {
-		var bill dataset.Bill
+	for name, rows := range map[string][]Row{"turns": UnrollRow(Turns, r), "prefixes": UnrollRow(Prefixes, r), "runs": Runs(r), "whole": UnrollRow(Whole, r)} {
+		var bill Bill
 		for i := range rows {
 			bill.Add(&rows[i])
 		}

@@ -1,4 +1,4 @@
-package unroll
+package dataset
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
-	"hone/internal/data/dataset"
 )
 
 // said makes a conversation of letters: S, U, A and T are the roles.
@@ -40,7 +39,7 @@ func TestRows(t *testing.T) {
 		{Turns, "UU", 0, ""},
 	} {
 		var got []string
-		rows := Rows(tc.scheme, dataset.Row{ID: "t", Messages: said(tc.letters), Opening: tc.opening})
+		rows := UnrollRow(tc.scheme, Row{ID: "t", Messages: said(tc.letters), Opening: tc.opening})
 		for _, r := range rows {
 			got = append(got, fmt.Sprintf("%d:%d", len(r.Messages), r.Opening))
 			if tc.scheme != Whole && (r.TraceID != "t" || r.Turn < 1 || r.Turn > r.NumTurns) {
@@ -82,7 +81,7 @@ func forgets(messages []chat.Message, first int, _ []chat.Tool) ([]Sequence, err
 func TestCoverage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := "U" + string(rapid.SliceOfN(rapid.SampledFrom([]byte("UAT")), 0, 12).Draw(t, "letters"))
-		r := dataset.Row{Messages: said(letters), Opening: rapid.IntRange(0, len(letters)).Draw(t, "opening")}
+		r := Row{Messages: said(letters), Opening: rapid.IntRange(0, len(letters)).Draw(t, "opening")}
 		covered, err := Coverage(Turns, r, forgets)
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +95,7 @@ func TestCoverage(t *testing.T) {
 			}
 		}
 	})
-	r := dataset.Row{Messages: said("UAUA")}
+	r := Row{Messages: said("UAUA")}
 	whole, _ := Coverage(Whole, r, forgets)
 	prefixes, _ := Coverage(Prefixes, r, forgets)
 	if want := []Covered{{1, 2, 1, 1}, {3, 2, 1, 0}}; !slices.Equal(whole, want) {
@@ -105,11 +104,11 @@ func TestCoverage(t *testing.T) {
 	if want := []Covered{{1, 2, 2, 1}, {3, 2, 1, 0}}; !slices.Equal(prefixes, want) {
 		t.Errorf("%+v", prefixes)
 	}
-	s := Summary{}
+	s := CoverageSummary{}
 	s.Add(whole)
 	s.Add(prefixes)
 	s.Add([]Covered{{1, 5, 0, 0}})
-	if s != (Summary{Messages: 5, Once: 2, Never: 1, Repeated: 1, Different: 1, Tokens: 13, Trained: 10}) {
+	if s != (CoverageSummary{Messages: 5, Once: 2, Never: 1, Repeated: 1, Different: 1, Tokens: 13, Trained: 10}) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -1,11 +1,10 @@
-package unroll
+package dataset
 
 import (
 	"fmt"
 	"slices"
 
 	"hone/internal/chat"
-	"hone/internal/data/dataset"
 )
 
 // Sequence is a training row as ids.
@@ -28,9 +27,9 @@ type Covered struct {
 
 // Coverage tells of each assistant message that may be learnt by how many of the rows of a scheme it is trained, and whether they train
 // what a model would say in its place.
-func Coverage(scheme string, r dataset.Row, render Render) ([]Covered, error) {
+func Coverage(scheme string, r Row, render Render) ([]Covered, error) {
 	counts := map[int][][]int32{} // of each message, the ids that are trained, by row
-	for _, row := range Rows(scheme, r) {
+	for _, row := range UnrollRow(scheme, r) {
 		sequences, err := render(row.Messages, row.Opening, row.Tools)
 		if err != nil {
 			return nil, fmt.Errorf("turn %d: %w", row.Turn, err)
@@ -77,8 +76,8 @@ func (s Sequence) trained(message int) []int32 {
 	return ids
 }
 
-// Summary adds up the coverage of conversations.
-type Summary struct {
+// CoverageSummary adds up the coverage of conversations.
+type CoverageSummary struct {
 	Scheme    string `json:"scheme"`
 	Messages  int    `json:"messages"`  // of assistants, to be learnt
 	Once      int    `json:"once"`      // of those, trained by exactly one row, as a model says them
@@ -90,7 +89,7 @@ type Summary struct {
 }
 
 // Add counts the messages of one conversation.
-func (s *Summary) Add(list []Covered) {
+func (s *CoverageSummary) Add(list []Covered) {
 	for _, c := range list {
 		s.Messages++
 		s.Tokens += c.Tokens

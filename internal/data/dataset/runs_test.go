@@ -1,11 +1,10 @@
-package unroll
+package dataset
 
 import (
 	"reflect"
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/data/dataset"
 )
 
 // Each message that is to be learnt is learnt by one of the runs, as trainers without masks learn all behind the opening.
@@ -25,7 +24,7 @@ func TestRuns(t *testing.T) {
 		{[]chat.Message{user, say("1", true)}, 0, nil},
 		{[]chat.Message{say("0", true), user, say("1", false)}, 1, [][]int{{1, 3}}},
 	} {
-		r := dataset.Row{ID: "x", Messages: tc.messages, Opening: tc.opening}
+		r := Row{ID: "x", Messages: tc.messages, Opening: tc.opening}
 		var got [][]int
 		ids := map[string]bool{}
 		for _, row := range Runs(r) {
@@ -45,8 +44,8 @@ func TestRuns(t *testing.T) {
 
 // The rows of one conversation have ids of their own, and a turn that nothing is to be learnt of gives none.
 func TestIDsOfRows(t *testing.T) {
-	r := dataset.Row{ID: "x", Messages: []chat.Message{{Role: chat.User}, {Role: chat.Assistant, NoLoss: true}, {Role: chat.User}, {Role: chat.Assistant}, {Role: chat.User}, {Role: chat.Assistant}}}
-	rows := Rows(Turns, r)
+	r := Row{ID: "x", Messages: []chat.Message{{Role: chat.User}, {Role: chat.Assistant, NoLoss: true}, {Role: chat.User}, {Role: chat.Assistant}, {Role: chat.User}, {Role: chat.Assistant}}}
+	rows := UnrollRow(Turns, r)
 	if len(rows) != 2 || rows[0].ID != "x.2" || rows[1].ID != "x.3" || rows[0].TraceID != "x" {
 		t.Errorf("%+v", rows)
 	}
