@@ -10,7 +10,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/model"
 	"hone/internal/learn/peft"
-	"hone/internal/learn/score"
+	"hone/internal/learn/sample"
 )
 
 // Logprobs answers {"ids"} with the logprobs that a base model gives them, with the adapter of a folder where that is not empty.
@@ -32,7 +32,7 @@ func Logprobs(ctx context.Context, h *host.Host, c config.Config, base, adapter 
 			return err
 		}
 	}
-	s, err := score.New(m.Engine, m.Spec, m.Weights, lora, flat)
+	s, err := sample.NewScorer(m.Engine, m.Spec, m.Weights, lora, flat)
 	if err != nil {
 		return err
 	}

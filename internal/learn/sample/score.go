@@ -1,6 +1,4 @@
-// Package score computes the logprobs a model gives to a text, token by token: the plain causal forward pass, without
-// shared prefixes, caches or temperature.
-package score
+package sample
 
 import (
 	"github.com/gomlx/compute/dtypes"
@@ -26,9 +24,9 @@ type Scorer struct {
 	programs map[int]*engine.Program
 }
 
-// New makes a scorer of base weights, which stay the caller's, with the adapter of the flat vector given (layout:
+// NewScorer makes a scorer of base weights, which stay the caller's, with the adapter of the flat vector given (layout:
 // LoRA.Pieces), or without one where it is nil.
-func New(e *engine.Engine, spec model.Spec, weights []engine.Buffer, lora model.LoRA, adapter []float32) (*Scorer, error) {
+func NewScorer(e *engine.Engine, spec model.Spec, weights []engine.Buffer, lora model.LoRA, adapter []float32) (*Scorer, error) {
 	s := &Scorer{engine: e, spec: spec, lora: lora, weights: weights, programs: map[int]*engine.Program{}}
 	if adapter == nil {
 		return s, nil

@@ -1,4 +1,4 @@
-package score_test
+package sample_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
-	"hone/internal/learn/score"
+	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 )
 
@@ -58,7 +58,7 @@ func TestLogprobsAreTheTrainers(t *testing.T) {
 
 func scored(t *testing.T, e *engine.Engine, weights []engine.Buffer, adapter []float32, ids []int32) []float32 {
 	t.Helper()
-	s, err := score.New(e, learntest.Spec(), weights, learntest.LoRA(), adapter)
+	s, err := sample.NewScorer(e, learntest.Spec(), weights, learntest.LoRA(), adapter)
 	if err != nil {
 		t.Fatal(err)
 	}
