@@ -12,7 +12,6 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/samplers"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 )
@@ -47,7 +46,7 @@ func (b *bench) multiturn(int) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	s, err := samplers.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: d.tasks * d.group, Context: d.private() + 2, Prefix: b.prefix(d.system)})
+	s, err := sample.NewSamplers(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: d.tasks * d.group, Context: d.private() + 2, Prefix: b.prefix(d.system)})
 	if err != nil {
 		return row{}, err
 	}
@@ -75,7 +74,7 @@ func (b *bench) multiturn(int) (row, error) {
 }
 
 // dialogues is one such step. It returns the seconds of its parts.
-func (b *bench) dialogues(d dialogue, s *samplers.Samplers, t *train.Trainer, p *publish.Publisher, step int) (map[string]float64, error) {
+func (b *bench) dialogues(d dialogue, s *sample.Samplers, t *train.Trainer, p *publish.Publisher, step int) (map[string]float64, error) {
 	before, start := s.Stats(), time.Now()
 	groups, err := b.episodes(d, s, step)
 	if err != nil {

@@ -9,19 +9,18 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/samplers"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 )
 
 // sampler starts one of so many slots on each device, with caches of that many columns behind a prefix that the prompts share.
-func (b *bench) sampler(slots, context, prefix, atOnce int) (*samplers.Samplers, error) {
-	return samplers.New(b.engine, b.spec, b.weights, sample.Options{Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
+func (b *bench) sampler(slots, context, prefix, atOnce int) (*sample.Samplers, error) {
+	return sample.NewSamplers(b.engine, b.spec, b.weights, sample.Options{Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
 }
 
 // adapted is sampler with an adapter.
-func (b *bench) adapted(slots, context, prefix, atOnce int) (*samplers.Samplers, error) {
-	s, err := samplers.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
+func (b *bench) adapted(slots, context, prefix, atOnce int) (*sample.Samplers, error) {
+	s, err := sample.NewSamplers(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
 	if err != nil {
 		return nil, err
 	}

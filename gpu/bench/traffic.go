@@ -5,12 +5,12 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/learn/samplers"
+	"hone/internal/learn/sample"
 )
 
 // served is a sampler behind hone serve, and how long its streams are.
 type served struct {
-	sampler        *samplers.Samplers
+	sampler        *sample.Samplers
 	url            string
 	prompt, tokens int
 	own            int // of a prompt's tokens those that no other has, where prompts share their beginning

@@ -26,7 +26,6 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/samplers"
 	"hone/internal/mcp"
 	"hone/internal/prefix"
 	"hone/internal/recipe"
@@ -34,14 +33,14 @@ import (
 )
 
 // MaxMismatch bounds the mean mismatch KL of a GRPO step, in nats a token, for a sampler in this process.
-func MaxMismatch(m *basemodel.Model) float64 { return samplers.MaxMismatch(m.Engine) }
+func MaxMismatch(m *basemodel.Model) float64 { return sample.MaxMismatch(m.Engine) }
 
 // Episodes is everything that episodes of one model need: servers, model, sampler, trainer.
 type Episodes struct {
 	*toolset.Set
 	Model    *basemodel.Model
 	Trainer  *Trainer            // nil where nothing is trained
-	Sampler  *samplers.Samplers  // nil where a server samples
+	Sampler  *sample.Samplers    // nil where a server samples
 	away     *away               // that server's; nil for none
 	takes    publish.Sampler     // what versions of the policy are handed to
 	Policy   *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
@@ -252,7 +251,7 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 	h.Say("shared prefix of %d tokens; %s", len(p.prefix), compiling(m.Engine))
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
 	h.Opens(o)
-	if l.Sampler, err = samplers.New(m.Engine, m.Spec, m.Weights, o); err != nil {
+	if l.Sampler, err = sample.NewSamplers(m.Engine, m.Spec, m.Weights, o); err != nil {
 		return err
 	}
 	basemodel.SayPrograms(h, m.Engine)

@@ -18,7 +18,6 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/samplers"
 	"hone/internal/policy"
 	"hone/internal/recipe"
 	"hone/internal/text/form"
@@ -94,7 +93,7 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 		lora = f.LoRA()
 	}
 	h.Say("the judge %s on %s", name, m.Engine.Description())
-	s, err := samplers.New(m.Engine, m.Spec, m.Weights, sample.Options{LoRA: lora, Slots: cap(j.slots), Context: j.context})
+	s, err := sample.NewSamplers(m.Engine, m.Spec, m.Weights, sample.Options{LoRA: lora, Slots: cap(j.slots), Context: j.context})
 	if err != nil {
 		return nil, err
 	}

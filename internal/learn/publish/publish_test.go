@@ -16,7 +16,6 @@ import (
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/samplers"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 )
@@ -37,9 +36,9 @@ func open(t *testing.T) device {
 	return device{e, learntest.Weights(t, e, learntest.Spec())}
 }
 
-func (d device) sampler(t *testing.T) *samplers.Samplers {
+func (d device) sampler(t *testing.T) *sample.Samplers {
 	t.Helper()
-	s, err := samplers.New(d.Engine, learntest.Spec(), d.weights, sample.Options{LoRA: learntest.LoRA(), Slots: 1, Context: 32})
+	s, err := sample.NewSamplers(d.Engine, learntest.Spec(), d.weights, sample.Options{LoRA: learntest.LoRA(), Slots: 1, Context: 32})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +68,7 @@ func step(t *testing.T, tr *train.Trainer) {
 	}
 }
 
-func sampled(t *testing.T, s *samplers.Samplers) policy.Completion {
+func sampled(t *testing.T, s *sample.Samplers) policy.Completion {
 	t.Helper()
 	c, err := s.Sample(context.Background(), policy.Request{Prompt: []int32{3, 14, 15}, Sampling: policy.Sampling{MaxTokens: 8, Temperature: 1}, Key: policy.Key{Seed: 1}})
 	if err != nil {
@@ -83,7 +82,7 @@ func same(a, b policy.Completion) bool {
 }
 
 // takeFolder makes a sampler of its own engine sample from an adapter folder.
-func takeFolder(e device, s *samplers.Samplers) func(folder string, version int) error {
+func takeFolder(e device, s *sample.Samplers) func(folder string, version int) error {
 	return func(folder string, version int) error {
 		if folder == "" {
 			return s.SetAdapter(nil, 0)
@@ -179,7 +178,7 @@ func TestEverySamplerGetsThePolicy(t *testing.T) {
 	if err := p.Withdraw(); err != nil || p.Held() != "" {
 		t.Errorf("%v, held %q", err, p.Held())
 	}
-	for i, s := range []*samplers.Samplers{one, two, far} {
+	for i, s := range []*sample.Samplers{one, two, far} {
 		if !same(base, sampled(t, s)) {
 			t.Errorf("sampler %d does not sample from the base", i)
 		}

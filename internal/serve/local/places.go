@@ -18,7 +18,6 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/learn/peft"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/samplers"
 	"hone/internal/policy"
 	"hone/internal/serve"
 	"hone/internal/text/form"
@@ -36,7 +35,7 @@ type places struct {
 	lora    *model.LoRA // the shape; nil: the base model alone
 	count   int
 
-	sampler *samplers.Samplers
+	sampler *sample.Samplers
 	words   *grammar.Vocabulary
 
 	mu      sync.Mutex
@@ -97,7 +96,7 @@ func (p *places) load() (models []serve.Model, err error) {
 		sampling.LoRA, sampling.Adapters = *p.lora, p.count
 	}
 	p.host.Say("loading %s on %s; programs that are not kept yet are compiled", o.Base, p.base.Engine.Description())
-	if p.sampler, err = samplers.New(p.base.Engine, p.base.Spec, p.base.Weights, sampling); err != nil {
+	if p.sampler, err = sample.NewSamplers(p.base.Engine, p.base.Spec, p.base.Weights, sampling); err != nil {
 		return nil, err
 	}
 	p.taken = make([]bool, p.count)

@@ -1,4 +1,4 @@
-package samplers
+package sample
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
-	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 )
@@ -24,7 +23,7 @@ func TestShardedWeightsGiveTheSameTokens(t *testing.T) {
 	for _, shards := range []int{0, 2} {
 		spec.Shards = shards
 		weights := learntest.Weights(t, e, spec)
-		s, err := New(e, spec, weights, sample.Options{LoRA: lora, Slots: 9, Context: 32, Prefix: prefix, DecodeSteps: 2 * shards})
+		s, err := NewSamplers(e, spec, weights, Options{LoRA: lora, Slots: 9, Context: 32, Prefix: shots, DecodeSteps: 2 * shards})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +83,7 @@ func choosing(t *testing.T, s policy.Sampler) []policy.Completion {
 	for i, how := range []policy.Sampling{{Temperature: 1, TopK: 3}, {Temperature: 1, TopLogprobs: 2}, {Temperature: 1}, {Temperature: 0, TopLogprobs: 3}} {
 		done.Go(func() {
 			how.MaxTokens = numTokens
-			r := policy.Request{Slot: 5*i + 1, Prompt: append(slices.Clone(prefix), int32(i), 9, 9, 2), Sampling: how, Key: policy.Key{Seed: 2, Stream: uint64(i)}}
+			r := policy.Request{Slot: 5*i + 1, Prompt: append(slices.Clone(shots), int32(i), 9, 9, 2), Sampling: how, Key: policy.Key{Seed: 2, Stream: uint64(i)}}
 			if i == 2 {
 				r.Constraint = odd()
 			}

@@ -1,4 +1,4 @@
-package samplers
+package sample
 
 import (
 	"context"
@@ -11,14 +11,13 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
-	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var prefix = []int32{3, 14, 15, 9, 26, 5}
+var shots = []int32{3, 14, 15, 9, 26, 5}
 
 const numEpisodes, numTokens = 10, 12
 
@@ -31,7 +30,7 @@ func sampled(t *testing.T, s policy.Sampler) []policy.Completion {
 	for slot := range s.NumSlots() {
 		done.Go(func() {
 			for i := slot; i < numEpisodes; i += s.NumSlots() {
-				out[i], errs[i] = s.Sample(context.Background(), policy.Request{Slot: slot, Prompt: append(slices.Clone(prefix), int32(i/2), 7),
+				out[i], errs[i] = s.Sample(context.Background(), policy.Request{Slot: slot, Prompt: append(slices.Clone(shots), int32(i/2), 7),
 					Sampling: policy.Sampling{MaxTokens: numTokens, Temperature: 1}, Key: policy.Key{Seed: 1, Stream: uint64(i)}})
 			}
 		})
@@ -54,7 +53,7 @@ func TestTokensDoNotDependOnTheNumberOfDevices(t *testing.T) {
 	for _, n := range []int{1, 3} { // each compiles anew
 		e := learntest.Devices(t, n)
 		weights := learntest.Weights(t, e, spec)
-		s, err := New(e, spec, weights, sample.Options{LoRA: lora, Slots: 2, Context: 32, Prefix: prefix})
+		s, err := NewSamplers(e, spec, weights, Options{LoRA: lora, Slots: 2, Context: 32, Prefix: shots})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +91,7 @@ func TestTokensDoNotDependOnTheNumberOfDevices(t *testing.T) {
 func checkShared(t *testing.T, s *Samplers, n int) {
 	t.Helper()
 	type place struct {
-		on   *sample.Sampler
+		on   *Sampler
 		slot int
 	}
 	places := map[place]bool{}
@@ -128,7 +127,7 @@ func apart(a, b []float32) float64 {
 
 // Without a sampler on each device there is none at all.
 func TestNewFailsAsItsSamplersDo(t *testing.T) {
-	if s, err := New(learntest.Devices(t, 2), learntest.Spec(), nil, sample.Options{Prefix: []int32{1}}); err == nil || s != nil {
+	if s, err := NewSamplers(learntest.Devices(t, 2), learntest.Spec(), nil, Options{Prefix: []int32{1}}); err == nil || s != nil {
 		t.Errorf("samplers without weights: %v, %v", s, err)
 	}
 }

@@ -1,5 +1,4 @@
-// Package samplers is a sampler on each device, behind one.
-package samplers
+package sample
 
 import (
 	"context"
@@ -9,7 +8,6 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/sample"
 	"hone/internal/policy"
 )
 
@@ -17,22 +15,22 @@ import (
 // episodes are spread too, and an episode keeps its device. As a completion depends on its request alone, tokens do not
 // depend on how many devices there are: on CPUs, but for logits that rounding makes equal.
 type Samplers struct {
-	each []*sample.Sampler
+	each []*Sampler
 }
 
-// New starts a sampler on each device over base weights, which stay the caller's. The options are those of each: there are
+// NewSamplers starts a sampler on each device over base weights, which stay the caller's. The options are those of each: there are
 // o.Slots on every device. Over sharded weights it is one sampler, which runs on all devices at once.
-func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o sample.Options) (*Samplers, error) {
+func NewSamplers(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*Samplers, error) {
 	var s Samplers
 	if spec.Shards > 1 {
-		x, err := sample.New(e, spec, base, o)
+		x, err := New(e, spec, base, o)
 		if err != nil {
 			return nil, err
 		}
-		return &Samplers{each: []*sample.Sampler{x}}, nil
+		return &Samplers{each: []*Sampler{x}}, nil
 	}
 	for i := range e.NumDevices() {
-		x, err := sample.New(e.On(i), spec, engine.Parts(base, i), o)
+		x, err := New(e.On(i), spec, engine.Parts(base, i), o)
 		if err != nil {
 			s.Close()
 			return nil, err
@@ -43,7 +41,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o sample.Optio
 }
 
 // at returns the sampler of a slot and its number there.
-func (s *Samplers) at(slot int) (*sample.Sampler, int) {
+func (s *Samplers) at(slot int) (*Sampler, int) {
 	n := s.NumSlots()
 	slot = (slot%n + n) % n
 	return s.each[slot%len(s.each)], slot / len(s.each)
@@ -61,15 +59,15 @@ func (s *Samplers) NumSlots() int { return len(s.each) * s.each[0].NumSlots() }
 
 // SetAdapter is sample.Sampler's, on all devices: adapter holds the same on each.
 func (s *Samplers) SetAdapter(adapter engine.Buffer, version int) error {
-	return s.set(adapter, func(x *sample.Sampler, part engine.Buffer) error { return x.SetAdapter(part, version) })
+	return s.set(adapter, func(x *Sampler, part engine.Buffer) error { return x.SetAdapter(part, version) })
 }
 
 // SetAdapterOf is SetAdapter for one of several adapters.
 func (s *Samplers) SetAdapterOf(number int, adapter engine.Buffer, version int) error {
-	return s.set(adapter, func(x *sample.Sampler, part engine.Buffer) error { return x.SetAdapterOf(number, part, version) })
+	return s.set(adapter, func(x *Sampler, part engine.Buffer) error { return x.SetAdapterOf(number, part, version) })
 }
 
-func (s *Samplers) set(adapter engine.Buffer, set func(x *sample.Sampler, part engine.Buffer) error) error {
+func (s *Samplers) set(adapter engine.Buffer, set func(x *Sampler, part engine.Buffer) error) error {
 	errs := make([]error, len(s.each))
 	var done sync.WaitGroup
 	for i, x := range s.each {
@@ -100,7 +98,7 @@ func (s *Samplers) Checksums() ([]uint64, error) {
 func (s *Samplers) NumAliased() int64 { return s.each[0].NumAliased() }
 
 // Stats are what the samplers did beside each other.
-func (s *Samplers) Stats() (all sample.Stats) {
+func (s *Samplers) Stats() (all Stats) {
 	for _, x := range s.each {
 		all = all.Beside(x.Stats())
 	}
@@ -109,7 +107,7 @@ func (s *Samplers) Stats() (all sample.Stats) {
 
 // Failed reports whether one of them failed, after which its requests do.
 func (s *Samplers) Failed() bool {
-	return slices.ContainsFunc(s.each, func(x *sample.Sampler) bool { return x.Failed() })
+	return slices.ContainsFunc(s.each, func(x *Sampler) bool { return x.Failed() })
 }
 
 // Close stops all of them.

@@ -1,4 +1,4 @@
-package samplers
+package sample
 
 import "hone/internal/learn/engine"
 
