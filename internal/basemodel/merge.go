@@ -17,7 +17,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 )
 
 // MergeOptions say what is merged, and where to.
@@ -59,7 +58,7 @@ func Merge(ctx context.Context, h *host.Host, c config.Config, o MergeOptions) (
 	defer func() { _ = file.Close() }() // read only
 	kept := &model.Kept{}
 	m := model.Merged{Model: file, DType: dtype, Kept: kept}
-	if m.LoRA, m.Adapter, err = peft.Load(o.Adapter, model.Spec{Config: file.Config}); err != nil {
+	if m.LoRA, m.Adapter, err = model.LoadPEFT(o.Adapter, model.Spec{Config: file.Config}); err != nil {
 		return out, err
 	}
 	out = Merged{Output: o.Output, Base: base}

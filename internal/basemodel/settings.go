@@ -7,7 +7,6 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 	"hone/internal/learn/plan"
 	"hone/internal/learn/train"
 	"hone/internal/modelfile"
@@ -46,7 +45,7 @@ func AdapterShape(c config.Config, s model.Spec, folder string) (model.LoRA, err
 		lora := LoRAOf(c.LoRA)
 		return lora, lora.Check(s)
 	}
-	lora, _, err := peft.Load(folder, s)
+	lora, _, err := model.LoadPEFT(folder, s)
 	return lora, err
 }
 

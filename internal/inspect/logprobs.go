@@ -9,7 +9,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/host"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 	"hone/internal/learn/sample"
 )
 
@@ -28,7 +27,7 @@ func Logprobs(ctx context.Context, h *host.Host, c config.Config, base, adapter 
 	var lora model.LoRA
 	var flat []float32
 	if adapter != "" {
-		if lora, flat, err = peft.Load(adapter, m.Spec); err != nil {
+		if lora, flat, err = model.LoadPEFT(adapter, m.Spec); err != nil {
 			return err
 		}
 	}

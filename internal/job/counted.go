@@ -9,7 +9,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 	"hone/internal/learn/train"
 	"hone/internal/text/render"
 )
@@ -21,7 +20,7 @@ func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string,
 	state := train.NewState(m.Spec, lora, c.Seed)
 	if folder != "" {
 		var err error
-		if lora, state.Adapter, err = peft.Load(folder, m.Spec); err != nil {
+		if lora, state.Adapter, err = model.LoadPEFT(folder, m.Spec); err != nil {
 			return nil, lora, err
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))

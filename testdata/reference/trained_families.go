@@ -14,7 +14,6 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 	"hone/internal/learn/train"
 	"hone/internal/modelfile"
 )
@@ -60,7 +59,7 @@ func (j job) run() error {
 		return err
 	}
 	spec = spec.ForContext(len(j.Texts[0]))
-	lora, flat, err := peft.Load(j.Adapter, spec)
+	lora, flat, err := model.LoadPEFT(j.Adapter, spec)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 	"hone/internal/modelfile"
 )
 
@@ -156,7 +155,7 @@ func (g golden) lora(t *testing.T, s model.Spec) (model.LoRA, []float32) {
 		tensors = append(tensors, adapter.Tensor{Name: name, Rows: dims[0], Cols: dims[1], Data: draw(name, dims, false)})
 	}
 	must(t, adapter.WriteSafetensors(filepath.Join(dir, adapter.WeightsFile), tensors, nil))
-	lora, flat, err := peft.Load(dir, s)
+	lora, flat, err := model.LoadPEFT(dir, s)
 	must(t, err)
 	return lora, flat
 }

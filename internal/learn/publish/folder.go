@@ -3,7 +3,6 @@ package publish
 import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 )
 
 // Folder is an adapter folder, copied to the devices of an engine: the source of those who sample and do not train.
@@ -19,7 +18,7 @@ type Folder struct {
 
 // OpenFolder reads an adapter folder for a model. version is how many optimiser steps it has seen, as far as the caller knows.
 func OpenFolder(e *engine.Engine, s model.Spec, dir string, version int) (*Folder, error) {
-	lora, flat, err := peft.Load(dir, s)
+	lora, flat, err := model.LoadPEFT(dir, s)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +39,7 @@ func (f *Folder) Adapter() engine.Buffer { return f.adapter }
 func (f *Folder) PolicyVersion() int { return f.version }
 
 // SaveAdapter implements Source.
-func (f *Folder) SaveAdapter(dir string) error { return peft.Save(dir, f.spec, f.lora, 0, f.flat) }
+func (f *Folder) SaveAdapter(dir string) error { return model.SavePEFT(dir, f.spec, f.lora, 0, f.flat) }
 
 // AdapterChecksums implements Source.
 func (f *Folder) AdapterChecksums() (sums []uint64, err error) {

@@ -12,7 +12,6 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 )
 
 const (
@@ -34,7 +33,7 @@ func (t *Trainer) Save(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := peft.Save(filepath.Join(dir, adapterDir), t.spec, t.lora, t.dropout, state.Adapter); err != nil {
+	if err := model.SavePEFT(filepath.Join(dir, adapterDir), t.spec, t.lora, t.dropout, state.Adapter); err != nil {
 		return err
 	}
 	if err := t.saveReference(filepath.Join(dir, referenceDir)); err != nil {
@@ -59,7 +58,7 @@ func (t *Trainer) saveReference(dir string) error {
 	if err != nil {
 		return err
 	}
-	return peft.Save(dir, t.spec, t.lora, t.dropout, flat)
+	return model.SavePEFT(dir, t.spec, t.lora, t.dropout, flat)
 }
 
 // loadReference holds the reference in a folder, and none where that is not there.
@@ -67,7 +66,7 @@ func (t *Trainer) loadReference(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return t.setReference(nil)
 	}
-	lora, flat, err := peft.Load(dir, t.spec)
+	lora, flat, err := model.LoadPEFT(dir, t.spec)
 	if err == nil && !lora.Equal(t.lora.Explicit(t.spec)) {
 		err = t.misfit(dir, lora)
 	}
@@ -83,18 +82,18 @@ func (t *Trainer) SaveAdapter(dir string) error {
 	if err != nil {
 		return err
 	}
-	return peft.Save(dir, t.spec, t.lora, t.dropout, state.Adapter)
+	return model.SavePEFT(dir, t.spec, t.lora, t.dropout, state.Adapter)
 }
 
 // KeepAdapter copies the adapter to the host and returns what writes it into a folder, as SaveAdapter does, whatever steps are taken meanwhile.
 func (t *Trainer) KeepAdapter() (save func(dir string) error, err error) {
 	flat, err := engine.Floats(t.adapter)
-	return func(dir string) error { return peft.Save(dir, t.spec, t.lora, t.dropout, flat) }, err
+	return func(dir string) error { return model.SavePEFT(dir, t.spec, t.lora, t.dropout, flat) }, err
 }
 
 // Load replaces the trainer's state by one that Save wrote.
 func (t *Trainer) Load(dir string) error {
-	lora, flat, err := peft.Load(filepath.Join(dir, adapterDir), t.spec)
+	lora, flat, err := model.LoadPEFT(filepath.Join(dir, adapterDir), t.spec)
 	if err != nil {
 		return err
 	}

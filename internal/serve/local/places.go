@@ -16,7 +16,6 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
 	"hone/internal/learn/sample"
 	"hone/internal/policy"
 	"hone/internal/serve"
@@ -208,7 +207,7 @@ func (p *places) put(name string, f folder) (serve.Model, error) {
 	if template != "" && template != r.Template() {
 		p.host.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(dir, render.TemplateFile))
 	}
-	lora, flat, err := peft.Of(dir, f.config, f.tensors, p.base.Spec)
+	lora, flat, err := model.PEFTOf(dir, f.config, f.tensors, p.base.Spec)
 	if err != nil {
 		return serve.Model{}, err
 	}

@@ -1,5 +1,4 @@
-// Package peft writes and reads a model's adapter as a folder in the form of Hugging Face's PEFT.
-package peft
+package model
 
 import (
 	"fmt"
@@ -8,11 +7,10 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/model"
 )
 
-// Save writes an adapter, given as a flat vector, into a folder. dropout is what it was trained with, for those who train it on.
-func Save(dir string, s model.Spec, l model.LoRA, dropout float64, flat []float32) error {
+// SavePEFT writes an adapter, given as a flat vector, into a folder. dropout is what it was trained with, for those who train it on.
+func SavePEFT(dir string, s Spec, l LoRA, dropout float64, flat []float32) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -29,7 +27,7 @@ func Save(dir string, s model.Spec, l model.LoRA, dropout float64, flat []float3
 
 // adapterConfig says in PEFT's words what an adapter is. Targets are always listed: PEFT's "all-linear" would take in
 // more of another model.
-func adapterConfig(s model.Spec, l model.LoRA) adapter.Config {
+func adapterConfig(s Spec, l LoRA) adapter.Config {
 	l = l.Explicit(s)
 	c := adapter.Config{Rank: l.Rank, Alpha: l.Alpha, UseRSLoRA: l.RankStabilized, TargetModules: l.Targets}
 	c.SetBase(s.Name)
@@ -46,31 +44,31 @@ func adapterConfig(s model.Spec, l model.LoRA) adapter.Config {
 }
 
 // loraOf is the reverse.
-func loraOf(c adapter.Config) model.LoRA {
-	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.UseRSLoRA, Targets: c.TargetModules}
+func loraOf(c adapter.Config) LoRA {
+	l := LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.UseRSLoRA, Targets: c.TargetModules}
 	if p := c.TargetModules.Pattern(); p != "" {
 		l.Targets, l.TargetPattern = nil, p
 	}
 	for _, p := range c.RankPattern {
-		l.RankPattern = append(l.RankPattern, model.Pattern[int]{Pattern: p.Key, Value: p.Value})
+		l.RankPattern = append(l.RankPattern, Pattern[int]{Pattern: p.Key, Value: p.Value})
 	}
 	for _, p := range c.AlphaPattern {
-		l.AlphaPattern = append(l.AlphaPattern, model.Pattern[float64]{Pattern: p.Key, Value: p.Value})
+		l.AlphaPattern = append(l.AlphaPattern, Pattern[float64]{Pattern: p.Key, Value: p.Value})
 	}
 	return l
 }
 
-// Load reads an adapter folder for a model and returns the adapter's shape and flat vector (model.LoRA.Pieces' layout).
-func Load(dir string, s model.Spec) (model.LoRA, []float32, error) {
+// LoadPEFT reads an adapter folder for a model and returns the adapter's shape and flat vector (model.LoRA.Pieces' layout).
+func LoadPEFT(dir string, s Spec) (LoRA, []float32, error) {
 	c, tensors, err := adapter.Load(dir)
 	if err != nil {
-		return model.LoRA{}, nil, err
+		return LoRA{}, nil, err
 	}
-	return Of(dir, c, tensors, s)
+	return PEFTOf(dir, c, tensors, s)
 }
 
-// Of is Load of what was read from a folder.
-func Of(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s model.Spec) (model.LoRA, []float32, error) {
+// PEFTOf is Load of what was read from a folder.
+func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s Spec) (LoRA, []float32, error) {
 	lora := loraOf(c)
 	if err := lora.Check(s); err != nil {
 		return lora, nil, err
