@@ -20,8 +20,8 @@ import (
 	"hone/internal/learn/sample"
 	"hone/internal/policy"
 	"hone/internal/recipe"
-	"hone/internal/text/form"
 	"hone/internal/text/grammar"
+	"hone/internal/text/render"
 )
 
 // here is a judge that is sampled on this machine: the base model, or an adapter over it.
@@ -102,7 +102,7 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 		err = recipe.Publish(publish.New(f, publish.InProcess(s)), "the judge "+name)
 	}
 	j.policy = rollout.Sampled{Sampler: s, Renderer: m.Renderer}
-	j.words = form.Words(m.Text.Tokenizer, m.Spec.VocabSize)
+	j.words = render.TokenTexts(m.Text.Tokenizer, m.Spec.VocabSize)
 	return j, err
 }
 

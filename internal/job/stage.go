@@ -7,7 +7,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/recipe"
-	"hone/internal/text/form"
+	"hone/internal/text/render"
 )
 
 // Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, what to go on with behind a failed call, and what can be
@@ -27,7 +27,7 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 		refused.Why = "the server at " + l.away.settings.URL + " samples, and it is not asked to hold completions to a form"
 		return refused
 	}
-	calls, ok := form.NewCalls(form.Words(l.Model.Text.Tokenizer, l.Model.Spec.VocabSize), l.Model.Renderer)
+	calls, ok := render.NewCalls(render.TokenTexts(l.Model.Text.Tokenizer, l.Model.Spec.VocabSize), l.Model.Renderer)
 	if !ok {
 		refused.Why = "this model does not write the arguments of its calls as JSON, so they cannot be held to a schema"
 		return refused

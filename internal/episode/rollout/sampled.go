@@ -30,7 +30,7 @@ type Renderer interface {
 	StopIDs() []int32
 }
 
-// Calls holds completions to one call of a tool, or to none. internal/text/form implements it.
+// Calls holds completions to one call of a tool, or to none. internal/text/render implements it.
 type Calls interface {
 	// thinks says that the completion may reason first.
 	Call(tool chat.Tool, prompt []int32, thinks bool) (policy.Constraint, error)

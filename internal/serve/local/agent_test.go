@@ -27,7 +27,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/policy"
 	"hone/internal/serve"
-	"hone/internal/text/form"
+	"hone/internal/text/render"
 	"hone/internal/toolset"
 )
 
@@ -122,7 +122,7 @@ func TestAgentToTheOpenAIClient(t *testing.T) {
 	defer base.Close()
 	p := &places{host: h, config: c, options: Options{Context: 2048}, base: base}
 	tok := base.Text.Tokenizer
-	p.words = form.Words(tok, base.Spec.VocabSize)
+	p.words = render.TokenTexts(tok, base.Spec.VocabSize)
 	m := p.model("clerk", base.Renderer)
 	m.Sampler = &clerk{encode: m.Encode, decode: m.Decode, stop: base.Renderer.StopIDs()[0]}
 	m.Failed = nil

@@ -19,7 +19,6 @@ import (
 	"hone/internal/learn/sample"
 	"hone/internal/policy"
 	"hone/internal/serve"
-	"hone/internal/text/form"
 	"hone/internal/text/grammar"
 	"hone/internal/text/render"
 )
@@ -99,7 +98,7 @@ func (p *places) load() (models []serve.Model, err error) {
 		return nil, err
 	}
 	p.taken = make([]bool, p.count)
-	p.words = form.Words(tok, p.base.Spec.VocabSize)
+	p.words = render.TokenTexts(tok, p.base.Spec.VocabSize)
 	for _, a := range o.adapters {
 		f, err := readFolder(a.dir)
 		if err != nil {
@@ -142,8 +141,8 @@ func (p *places) model(name string, r render.Renderer) serve.Model {
 			return r.Reader(prompt)
 		},
 		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words}}
-	m.Shape.Opens = form.Opens(r)
-	if frame, ok := form.Frame(r); ok {
+	m.Shape.Opens = render.Opens(r)
+	if frame, ok := render.Frame(r); ok {
 		held := grammar.Frame(frame)
 		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader { return r.Reader(prompt).Held(frame) }
 	}

@@ -1,4 +1,4 @@
-package form
+package render
 
 import (
 	"compress/gzip"
@@ -14,7 +14,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/policy"
 	"hone/internal/schema"
-	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 )
 
@@ -47,11 +46,11 @@ func smolLM2(t *testing.T) (tok *tokenizer.Tokenizer, size int) {
 // name with other schemas are kept apart.
 func TestACompletionIsOneCall(t *testing.T) {
 	tok, size := smolLM2(t)
-	r, err := render.NewChatML(tok, render.Options{})
+	r, err := NewChatML(tok, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := Words(tok, size)
+	words := TokenTexts(tok, size)
 	calls, ok := NewCalls(words, r)
 	if !ok {
 		t.Fatal("its calls cannot be held")
@@ -129,11 +128,11 @@ func TestACompletionIsOneCall(t *testing.T) {
 // nearly all else. None is begun.
 func TestACompletionWithoutACall(t *testing.T) {
 	tok, size := smolLM2(t)
-	r, err := render.NewChatML(tok, render.Options{})
+	r, err := NewChatML(tok, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, ok := NewCalls(Words(tok, size), r)
+	calls, ok := NewCalls(TokenTexts(tok, size), r)
 	if !ok {
 		t.Fatal("its calls cannot be held")
 	}

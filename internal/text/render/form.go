@@ -1,5 +1,4 @@
-// Package form knows how a model writes calls, and holds its completions to them.
-package form
+package render
 
 import (
 	"fmt"
@@ -9,13 +8,12 @@ import (
 	"hone/internal/chat"
 	"hone/internal/policy"
 	"hone/internal/text/grammar"
-	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 	"hone/internal/text/toolcall"
 )
 
-// Words is the vocabulary of a tokenizer, for grammars, of as many ids as the model has logits.
-func Words(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
+// TokenTexts is the vocabulary of a tokenizer, for grammars, of as many ids as the model has logits.
+func TokenTexts(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
 	return grammar.NewVocabulary(size, func(id int32) grammar.Token {
 		text, _ := tok.Bytes(id)
 		return grammar.Token{Text: text, Added: tok.IsAdded(id)}
@@ -23,15 +21,15 @@ func Words(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
 }
 
 // Frame is how calls are written under a renderer. It is false where their arguments do not stand there as JSON, so that none can be held to a schema.
-func Frame(r render.Renderer) (toolcall.Frame, bool) {
-	f, err := formatOf(r)
+func Frame(r Renderer) (toolcall.Frame, bool) {
+	f, err := toolFormat(r)
 	if err != nil {
 		return toolcall.Frame{}, false
 	}
 	return f.Frame()
 }
 
-func formatOf(r render.Renderer) (toolcall.Format, error) {
+func toolFormat(r Renderer) (toolcall.Format, error) {
 	name := r.Prompting().ToolFormat
 	if name == "" { // hone's own form
 		name = toolcall.Hermes().Name()
@@ -40,8 +38,8 @@ func formatOf(r render.Renderer) (toolcall.Format, error) {
 }
 
 // Opens returns a function of a prompt: where that has begun the model's reasoning, the text that ends it; else "". It is nil where no prompt does.
-func Opens(r render.Renderer) func(prompt []int32) string {
-	if v, ok := r.(*render.Vendor); ok {
+func Opens(r Renderer) func(prompt []int32) string {
+	if v, ok := r.(*Vendor); ok {
 		return v.Opens
 	}
 	return nil
@@ -61,8 +59,8 @@ type Calls struct {
 }
 
 // NewCalls returns what holds a model of words under a renderer to calls. It is false where its form of calls cannot be held to a schema.
-func NewCalls(words *grammar.Vocabulary, r render.Renderer) (*Calls, bool) {
-	format, err := formatOf(r)
+func NewCalls(words *grammar.Vocabulary, r Renderer) (*Calls, bool) {
+	format, err := toolFormat(r)
 	if err != nil {
 		return nil, false
 	}
@@ -71,7 +69,7 @@ func NewCalls(words *grammar.Vocabulary, r render.Renderer) (*Calls, bool) {
 		return nil, false
 	}
 	c := &Calls{words: words, frame: grammar.Frame(frame), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
-	if v, ok := r.(*render.Vendor); ok {
+	if v, ok := r.(*Vendor); ok {
 		c.closes = v.Closes()
 	}
 	for _, mark := range format.Marks() {
