@@ -17,7 +17,6 @@ import (
 	"hone/internal/hub"
 	"hone/internal/learn/adapter"
 	"hone/internal/run"
-	"hone/internal/suggest"
 )
 
 // Path is where a base model is, given by its path, its installed name, or its name on the Hub, org/name or org/name@revision, from
@@ -78,7 +77,7 @@ func meant(base string, missing error) error {
 		whole := strings.ToLower(model.Name)
 		names[whole], names[strings.TrimSuffix(whole, "-instruct")] = model.Name, model.Name
 	}
-	name := names[suggest.Nearest(base, slices.Sorted(maps.Keys(names)))]
+	name := names[fault.Nearest(base, slices.Sorted(maps.Keys(names)))]
 	if missing == nil || name == "" {
 		return nil // package modelfile says what is wrong with a path
 	}

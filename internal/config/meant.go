@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/suggest"
+	"hone/internal/fault"
 )
 
 // mostMeant is how many keys are offered for one that is unknown.
@@ -20,7 +20,7 @@ func meantKey(written, prefix string, t reflect.Type) string {
 	for _, f := range fieldsOf(t) {
 		keys = append(keys, f.key)
 	}
-	if own := suggest.Alias(written, keys); own != "" {
+	if own := fault.Alias(written, keys); own != "" {
 		return fmt.Sprintf("; did you mean %q?", own)
 	}
 	places := sameKeys(written, prefix, t)
@@ -42,7 +42,7 @@ func sameKeys(written, prefix string, t reflect.Type) (found []string) {
 		switch {
 		case f.typ.Kind() == reflect.Struct:
 			found = append(found, sameKeys(written, prefix+f.key+".", f.typ)...)
-		case f.key == written, suggest.Alias(written, []string{f.key}) != "":
+		case f.key == written, fault.Alias(written, []string{f.key}) != "":
 			found = append(found, fmt.Sprintf("%q", prefix+f.key))
 		}
 	}
@@ -52,11 +52,11 @@ func sameKeys(written, prefix string, t reflect.Type) (found []string) {
 // MeantFlag says why a verb ("train") does not know a flag, and what helps: the flag of flags that another trainer calls so, the key that says it, or
 // the flag that was nearly written. help is the command that lists the flags.
 func MeantFlag(verb, flag string, flags []string, help string) (why, next string) {
-	own := suggest.Alias(flag, flags)
+	own := fault.Alias(flag, flags)
 	if key := flagKey(verb, flag); own == "" && key != "" {
 		return "it is a key of the configuration: " + key, "set " + key + " in hone.yaml; " + help + " lists the flags"
 	}
-	if near := cmp.Or(own, suggest.Nearest(flag, flags)); near != "" {
+	if near := cmp.Or(own, fault.Nearest(flag, flags)); near != "" {
 		return "did you mean --" + near + "?", help
 	}
 	return "", help
@@ -67,7 +67,7 @@ func MeantFlag(verb, flag string, flags []string, help string) (why, next string
 func flagKey(verb, flag string) string {
 	written := strings.ReplaceAll(flag, "-", "_")
 	for own, key := range insteadOf()[verb] {
-		if own == written || suggest.Alias(written, []string{own}) != "" {
+		if own == written || fault.Alias(written, []string{own}) != "" {
 			return key
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/suggest"
+	"hone/internal/fault"
 )
 
 // field is one key of a section, read from its struct tags.
@@ -120,7 +120,7 @@ func (f field) outside(x float64) string {
 
 // didYouMean returns `; did you mean "x"?` where one of the names is close to what was written, else "".
 func didYouMean(written string, names []string) string {
-	near := suggest.Nearest(written, names)
+	near := fault.Nearest(written, names)
 	if near == "" {
 		return ""
 	}

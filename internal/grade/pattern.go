@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/suggest"
+	"hone/internal/fault"
 )
 
 // Pattern is a condition on a JSON value. It is itself JSON, and a value without operators is met by what equals it:
@@ -108,7 +108,7 @@ func compileObject(v map[string]any, path string) (node, error) {
 }
 
 func meant(key string) string {
-	if near := suggest.Nearest(key, operators()); near != "" {
+	if near := fault.Nearest(key, operators()); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hone/internal/fault"
-	"hone/internal/suggest"
 )
 
 // About is hone's purpose, and what holds of all verbs.
@@ -73,7 +72,7 @@ func Unknown(written, path string, all []Verb) error {
 		names = append(names, v.Name)
 	}
 	why := ""
-	if near := suggest.Verb(written, names); near != "" {
+	if near := fault.NearestVerb(written, names); near != "" {
 		why = fmt.Sprintf("did you mean %q?", near)
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown command %q for %q", written, path), Why: why, Next: path + " --help"}

@@ -15,7 +15,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/lines"
-	"hone/internal/suggest"
 )
 
 // eachLine answers each line of stdin with one line on stdout.
@@ -47,7 +46,7 @@ func unknownKey[In any](quoted string) error {
 		keys = append(keys, f.Tag.Get("json"))
 	}
 	if name, err := strconv.Unquote(quoted); err == nil {
-		if near := suggest.Nearest(name, keys); near != "" {
+		if near := fault.Nearest(name, keys); near != "" {
 			return fmt.Errorf("unknown key %s; did you mean %q?", quoted, near)
 		}
 	}

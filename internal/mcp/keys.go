@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/suggest"
+	"hone/internal/fault"
 )
 
 // otherHosts are keys of a server in the files of Claude, Cursor, VS Code and hosts that read the same form, which hone has
@@ -53,7 +53,7 @@ func checkNames(keys map[string]json.RawMessage, of reflect.Type, prefix string)
 		if slices.ContainsFunc(known, same) || slices.ContainsFunc(otherHosts(), same) {
 			continue
 		}
-		near := suggest.Nearest(key, known)
+		near := fault.Nearest(key, known)
 		if key == "cmd" {
 			near = "command"
 		}

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strings"
 
+	"hone/internal/fault"
 	"hone/internal/grade"
-	"hone/internal/suggest"
 )
 
 // checkKeys refuses keys a row cannot have, since a misspelt "checks" would silently score nothing.
@@ -72,7 +72,7 @@ func known(object map[string]json.RawMessage, keys ...string) error {
 	sort.Strings(unknown)
 	for i, key := range unknown {
 		text := fmt.Sprintf("unknown key %q", key)
-		if near := suggest.Nearest(key, keys); near != "" {
+		if near := fault.Nearest(key, keys); near != "" {
 			text += fmt.Sprintf(" (did you mean %q?)", near)
 		}
 		unknown[i] = text

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"hone/internal/fault"
-	"hone/internal/suggest"
 )
 
 // WithIDs returns the scenarios with these ids, in the order of the file; all where there are none. path is used in errors only.
@@ -26,7 +25,7 @@ func WithIDs(scenarios []Scenario, ids []string, path string) ([]Scenario, error
 			continue
 		}
 		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scenario %q", id), Where: path, Next: "hone scenarios show " + path + " lists them all"}
-		if near := suggest.Nearest(id, known); near != "" {
+		if near := fault.Nearest(id, known); near != "" {
 			f.Why = fmt.Sprintf("did you mean %q?", near)
 		}
 		return nil, f

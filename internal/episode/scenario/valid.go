@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"hone/internal/fault"
 	"hone/internal/grade"
-	"hone/internal/suggest"
 )
 
 // kind is a type of check: the keys it takes beside "type", and those it cannot be without.
@@ -57,7 +57,7 @@ func (c Check) Validate() error {
 		if c.Type == "" {
 			text = `"type" is missing`
 		}
-		if near := suggest.Nearest(c.Type, kindNames()); near != "" && c.Type != "" {
+		if near := fault.Nearest(c.Type, kindNames()); near != "" && c.Type != "" {
 			text += fmt.Sprintf(" (did you mean %q?)", near)
 		}
 		return fmt.Errorf("%s; it must be one of %s", text, strings.Join(kindNames(), ", "))

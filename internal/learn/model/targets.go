@@ -10,7 +10,6 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"hone/internal/fault"
-	"hone/internal/suggest"
 )
 
 // adapted is one linear map that an adapter targets.
@@ -89,7 +88,7 @@ func (l LoRA) resolve(s Spec) ([]adapted, error) {
 // didYouMean returns `; did you mean "q_proj"?` where a name's last part is close to a linear map's, else "".
 func (s Spec) didYouMean(name string) string {
 	path := strings.LastIndexByte(name, '.') + 1
-	near := suggest.Nearest(name[path:], s.targetNames())
+	near := fault.Nearest(name[path:], s.targetNames())
 	if near == "" {
 		return ""
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hone/internal/suggest"
+	"hone/internal/fault"
 )
 
 // near is the tool that a name is meant to be: the one that is equal but for case, separators and a prefix of its server or of
@@ -22,12 +22,12 @@ func nearest(name string, names []string) (string, bool) {
 	if len(same) > 0 {
 		return same[0], len(same) == 1
 	}
-	best := suggest.Nearest(name, names)
+	best := fault.Nearest(name, names)
 	if best == "" {
 		return "", false
 	}
 	others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == best })
-	return best, suggest.Nearest(name, others) == ""
+	return best, fault.Nearest(name, others) == ""
 }
 
 // folded is a name in small letters without separators: getWeather and get_weather are one.

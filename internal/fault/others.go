@@ -1,4 +1,4 @@
-package suggest
+package fault
 
 import (
 	"slices"

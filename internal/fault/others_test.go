@@ -1,11 +1,11 @@
-package suggest_test
+package fault_test
 
 import (
 	"reflect"
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/suggest"
+	"hone/internal/fault"
 )
 
 // Each name that is offered is one of hone's keys, or a flag of the adapter's shape.
@@ -22,7 +22,7 @@ func TestOthersLeadToKeys(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[config.Config]())
-	for other, names := range suggest.Others() {
+	for other, names := range fault.Others() {
 		for _, name := range names {
 			if !keys[name] {
 				t.Errorf("%s leads to %s, which is no key", other, name)

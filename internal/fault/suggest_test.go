@@ -1,4 +1,4 @@
-package suggest
+package fault
 
 import (
 	"testing"
@@ -33,7 +33,7 @@ func TestNearest(t *testing.T) {
 func TestVerb(t *testing.T) {
 	names := []string{"dpo", "eval", "runs", "serve", "servers", "sft", "train"}
 	for written, want := range map[string]string{"serv": "serve", "foo": "", "bar": "", "trian": "train", "sf": "sft", "evla": "eval", "server": "serve", "rusn": "runs", "make": "", "tune": ""} {
-		if got := Verb(written, names); got != want {
+		if got := NearestVerb(written, names); got != want {
 			t.Errorf("Verb(%q) = %q, want %q", written, got, want)
 		}
 	}

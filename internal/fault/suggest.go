@@ -1,5 +1,4 @@
-// Package suggest finds the name that was meant where an unknown one was written.
-package suggest
+package fault
 
 import (
 	"slices"
@@ -13,9 +12,9 @@ func Nearest(written string, names []string) string {
 	return nearest(written, names, 1+len(written)/3)
 }
 
-// Verb is Nearest among words as short as verbs, of which two edits make another: no more than a fifth of the letters, and one, change,
+// NearestVerb is Nearest among words as short as verbs, of which two edits make another: no more than a fifth of the letters, and one, change,
 // or the letters are the same in another order.
-func Verb(written string, names []string) string {
+func NearestVerb(written string, names []string) string {
 	letters := func(word string) string {
 		of := strings.Split(strings.ToLower(word), "")
 		slices.Sort(of)
