@@ -12,7 +12,6 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/publish"
 	"hone/internal/policy/remote"
-	"hone/internal/secret"
 )
 
 // policiesFolder is the folder of a run through which adapters are handed to a remote sampler.
@@ -43,7 +42,7 @@ func (l *Episodes) OpenSampler(ctx context.Context, h *host.Host, c config.Confi
 	if err != nil {
 		return err
 	}
-	o := remote.Options{URL: s.URL, API: s.API, Model: s.Model, Key: secret.Text(key), Slots: s.Slots, Temperature: c.Rollout.Temperature,
+	o := remote.Options{URL: s.URL, API: s.API, Model: s.Model, Key: fault.Secret(key), Slots: s.Slots, Temperature: c.Rollout.Temperature,
 		Retries: s.Retries, Timeout: s.Timeout, Gone: gone}
 	if s.Retries == 0 {
 		o.Retries = -1

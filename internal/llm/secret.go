@@ -1,6 +1,6 @@
 package llm
 
-import "hone/internal/secret"
+import "hone/internal/fault"
 
 // Secret is a key that is sent but never shown.
-type Secret = secret.Text
+type Secret = fault.Secret

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hone/internal/fault"
-	"hone/internal/secret"
 )
 
 // How a server is spoken to.
@@ -20,11 +19,11 @@ const (
 
 // Options of a Sampler. URL is required.
 type Options struct {
-	URL   string      // of the server: VLLM's up to and including /v1, SGLang's without
-	API   string      // VLLM or SGLang; empty: VLLM
-	Model string      // the base model's name there; empty: the only model that is no adapter
-	Key   secret.Text // sent as a bearer token where not empty
-	Slots int         // completions asked for at once; 0: 16
+	URL   string       // of the server: VLLM's up to and including /v1, SGLang's without
+	API   string       // VLLM or SGLang; empty: VLLM
+	Model string       // the base model's name there; empty: the only model that is no adapter
+	Key   fault.Secret // sent as a bearer token where not empty
+	Slots int          // completions asked for at once; 0: 16
 
 	MaxContext  int     // most ids of prompt and completion; 0: what the server says
 	VocabSize   int     // ids are below it; 0: not checked
