@@ -48,7 +48,7 @@ ROWS = [
     Row("tokenize: the golden texts", "MB/s", "./internal/text/tokenizer", "EncodeOrdinary", "tokenizer", "tokenizers (Rust)"),
     Row("tokenize: 10 MB, mixed, Qwen3, one thread", "MB/s", "./internal/text/tokenizer", "Mixed", "mixed", "tokenizers (Rust)",
         ("-count=3", "-benchtime=1x", "-cpu=1"), args=("-name", "qwen3", "-tokenizers", str(bench_tokenizers.CACHE), "-text", MIXED)),
-    Row("render: 40 tools and 30 messages", "ns/op", "./internal/text/template", "Render", "template", "jinja2, as transformers sets it up"),
+    Row("render: 40 tools and 30 messages", "ns/op", "./internal/jinja", "Render", "template", "jinja2, as transformers sets it up"),
     Row("parse: streamed tool calls, 4 bytes a token", "ns/token", "./internal/text/toolcall", "Stream"),
     Row("grade: stored calls by BFCL's rules", "verdicts/s", "./internal/grade/bfcl", "Judge"),
     Row("data: 100k rows like Toucan's, 33 KB each, read and written", "s/100k-rows", "./internal/data/formats", "Toucan", None, "-", ("-benchtime=1x", "-timeout=30m")),

@@ -63,7 +63,7 @@ fi
 echo "all golden files are what their scripts make"
 
 echo "== tests over the vendors' templates"
-go test -count=1 ./internal/text/render ./internal/text/template -reference "${HONE_REFERENCE_CACHE:-$HOME/.cache/hone/reference}/templates"
+go test -count=1 ./internal/text/render ./internal/jinja -reference "${HONE_REFERENCE_CACHE:-$HOME/.cache/hone/reference}/templates"
 
 echo "== testdata/reference/parity.py"
 "$peer" testdata/reference/parity.py bin/hone

@@ -8,9 +8,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/jinja"
 	"hone/internal/modelfile"
 	"hone/internal/text/render"
-	"hone/internal/text/template"
 )
 
 const withTools = `{% for t in tools or [] %}{{ '<tools>' + t | tojson + '</tools>' }}{% endfor %}
@@ -101,7 +101,7 @@ func TestTemplateVariables(t *testing.T) {
 	if err != nil || !strings.HasPrefix(w.Tokenizer.Decode(rows[0].IDs), want) {
 		t.Errorf("row %q, %v", w.Tokenizer.Decode(rows[0].IDs), err)
 	}
-	beside, err := template.Compile("beside", r.Template())
+	beside, err := jinja.Compile("beside", r.Template())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestTemplateVariables(t *testing.T) {
 		want  string
 	}{{nil, want}, {[]chat.Value{"think", true, "n", "x"}, `True["it's", 'x', 2.0, ['a', None], {'k': 1.5}]`}} {
 		variables := chat.NewObject(append([]chat.Value{"messages", []chat.Value{}, "tools", nil, "add_generation_prompt", true}, x.given...)...)
-		if got, _, err := beside.Render(template.Values{Variables: variables}); err != nil || !strings.HasPrefix(got, x.want) {
+		if got, _, err := beside.Render(jinja.Values{Variables: variables}); err != nil || !strings.HasPrefix(got, x.want) {
 			t.Errorf("%v: %q, %v", x.given, got, err)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/jinja"
 	"hone/internal/text/render"
-	"hone/internal/text/template"
 	"hone/internal/text/tokenizer"
 )
 
@@ -34,7 +34,7 @@ func Render(ctx context.Context, h *host.Host, c config.Model, o RenderOptions) 
 		return err
 	}
 	if !o.View && !w.Own {
-		t, err := template.Compile(w.Name, w.Template)
+		t, err := jinja.Compile(w.Name, w.Template)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func Render(ctx context.Context, h *host.Host, c config.Model, o RenderOptions) 
 		return eachLine(ctx, h, func(in renderLine) (any, error) { return nil, in.view(out, r, w.Tokenizer, colour) })
 	}
 	if v, ok := r.(*render.Vendor); ok {
-		t, err := template.Compile(w.Name, v.Template())
+		t, err := jinja.Compile(w.Name, v.Template())
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ type rendered struct {
 }
 
 // render renders the template as transformers do.
-func (in renderLine) render(t *template.Template, w *basemodel.Text) (any, error) {
+func (in renderLine) render(t *jinja.Template, w *basemodel.Text) (any, error) {
 	if in.Messages == nil {
 		return nil, errors.New(`"messages" is missing`)
 	}
@@ -161,7 +161,7 @@ func (in renderLine) render(t *template.Template, w *basemodel.Text) (any, error
 	if err != nil {
 		return nil, err
 	}
-	text, spans, err := t.Render(template.Values{Variables: variables, Now: now})
+	text, spans, err := t.Render(jinja.Values{Variables: variables, Now: now})
 	out := rendered{Text: text, Spans: [][2]int{}}
 	for _, s := range spans {
 		out.Spans = append(out.Spans, [2]int{s.Start, s.End})

@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
-	"hone/internal/text/template"
+	"hone/internal/jinja"
 )
 
 // conversation is what a template is rendered with, its texts marked.
@@ -205,7 +205,7 @@ func (c *conversation) eachText(yield func(string)) {
 }
 
 // text renders the first n messages, with sentinels. The spans are those of {% generation %}.
-func (c *conversation) text(n int, prompt bool) (string, []template.Span, error) {
+func (c *conversation) text(n int, prompt bool) (string, []jinja.Span, error) {
 	o := &c.v.options
 	variables := chat.NewObject("messages", c.values[:n:n], "tools", c.listed, "documents", nil,
 		"add_generation_prompt", prompt, "bos_token", o.BOS, "eos_token", o.EOS)
@@ -214,7 +214,7 @@ func (c *conversation) text(n int, prompt bool) (string, []template.Span, error)
 			variables.Set(o.Variables.At(i))
 		}
 	}
-	text, spans, err := c.v.template.Render(template.Values{Variables: variables, Now: o.Now})
+	text, spans, err := c.v.template.Render(jinja.Values{Variables: variables, Now: o.Now})
 	if strings.Contains(o.Template, "ensure_ascii") { // which writes the sentinel in this way
 		text = strings.ReplaceAll(text, fmt.Sprintf(`\u%04x`, []rune(c.sentinel)[0]), c.sentinel)
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/text/template"
+	"hone/internal/jinja"
 )
 
 // Setting variables changes nothing about a template that does not use them, whatever its first line begins with.
@@ -12,11 +12,11 @@ func TestPresetsChangeNothingElse(t *testing.T) {
 	variables := chat.NewObject("other", true, "another", []chat.Value{"x"})
 	for _, text := range []string{"a", "\na", "\n\na", "  {% if true %}a{% endif %}", "\t{# b #}\na", "{{- 'a' }}", ""} {
 		render := func(source string) string {
-			compiled, err := template.Compile("", source)
+			compiled, err := jinja.Compile("", source)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, _, err := compiled.Render(template.Values{})
+			out, _, err := compiled.Render(jinja.Values{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/text/template"
+	"hone/internal/jinja"
 )
 
 // cached is a vendor's template; the test of it is skipped where nobody has fetched it.
@@ -118,13 +118,13 @@ func TestFillReasoningEqualsTransformers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		compiled, err := template.Compile("", string(source))
+		compiled, err := jinja.Compile("", string(source))
 		if err != nil {
 			t.Fatal(err)
 		}
 		before, _ := chat.AppendJSON(nil, get("messages"), chat.Format{})
 		variables := chat.NewObject("messages", FillReasoning(get("messages")), "add_generation_prompt", true)
-		text, _, err := compiled.Render(template.Values{Variables: variables})
+		text, _, err := compiled.Render(jinja.Values{Variables: variables})
 		if err != nil || text != get("text") {
 			t.Errorf("case %d: %v\n got %q\nwant %q", i, err, text, get("text"))
 		}

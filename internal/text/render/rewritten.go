@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/text/template"
+	"hone/internal/jinja"
 	"hone/internal/text/toolcall"
 )
 
@@ -47,7 +47,7 @@ func Rewritten(source string, f toolcall.Format) (rewritten string, ok bool) {
 // Writes reports whether a template writes calls in a form: whether the form reads a call of it and leaves no more than
 // stands around words. Where calls end in their own way, or the template wants another conversation, its text tells.
 func Writes(source string, f toolcall.Format) bool {
-	compiled, err := template.Compile("", source)
+	compiled, err := jinja.Compile("", source)
 	if err != nil {
 		return false
 	}

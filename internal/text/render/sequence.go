@@ -8,8 +8,8 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
+	"hone/internal/jinja"
 	"hone/internal/prefix"
-	"hone/internal/text/template"
 	"hone/internal/text/toolcall"
 )
 
@@ -29,8 +29,8 @@ type Span struct{ Message, Start, End int }
 // turn is one completion as text, with sentinels.
 type turn struct {
 	prompt, completion string
-	rest               string          // what the template writes of the message behind its stop token
-	spans              []template.Span // trained bytes of prompt + completion + rest; nil without {% generation %}
+	rest               string       // what the template writes of the message behind its stop token
+	spans              []jinja.Span // trained bytes of prompt + completion + rest; nil without {% generation %}
 }
 
 // turn asks the template for the completion that message i is.
@@ -151,9 +151,9 @@ type part struct {
 type sequence struct {
 	c       *conversation
 	parts   []part
-	text    string          // of all parts
-	trained []template.Span // bytes of text, where the template says what is trained
-	rest    string          // of the last completion's message, what the template writes behind its stop token
+	text    string       // of all parts
+	trained []jinja.Span // bytes of text, where the template says what is trained
+	rest    string       // of the last completion's message, what the template writes behind its stop token
 	rewrite string
 }
 
@@ -180,7 +180,7 @@ func (s *sequence) completion(message int, t turn) {
 		return
 	}
 	if t.spans == nil {
-		s.trained = append(s.trained, template.Span{Start: from, End: len(s.text)})
+		s.trained = append(s.trained, jinja.Span{Start: from, End: len(s.text)})
 	}
 	for _, span := range t.spans {
 		if span.End > from { // the others are of earlier messages

@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
-	"hone/internal/text/template"
+	"hone/internal/jinja"
 )
 
 //go:embed chatml.jinja
@@ -42,7 +42,7 @@ func (c *ChatML) Template() string {
 // OwnSystem is the system message that a chat template writes in ChatML's form where a conversation has none, as SmolLM2's
 // does; empty where it writes none.
 func OwnSystem(source string) string {
-	compiled, err := template.Compile("", source)
+	compiled, err := jinja.Compile("", source)
 	if err != nil {
 		return ""
 	}
@@ -96,11 +96,11 @@ func datesOf(o VendorOptions) *chat.Object {
 	}
 	for _, call := range calls {
 		form := call[1] + call[2]
-		asked, err := template.Compile("", "{{ strftime_now("+jinjaString(form)+") }}")
+		asked, err := jinja.Compile("", "{{ strftime_now("+jinjaString(form)+") }}")
 		if err != nil {
 			continue
 		}
-		text, _, err := asked.Render(template.Values{Variables: chat.NewObject(), Now: o.Now})
+		text, _, err := asked.Render(jinja.Values{Variables: chat.NewObject(), Now: o.Now})
 		if err != nil {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
-	"hone/internal/text/template"
+	"hone/internal/jinja"
 	"hone/internal/text/tokenizer"
 	"hone/internal/text/toolcall"
 )
@@ -40,7 +40,7 @@ func defaultNow() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0
 type Vendor struct {
 	tok       *tokenizer.Tokenizer
 	options   VendorOptions
-	template  *template.Template
+	template  *jinja.Template
 	danger    *danger
 	format    toolcall.Format
 	reasoning reasoning
@@ -76,7 +76,7 @@ func NewVendor(tok *tokenizer.Tokenizer, o VendorOptions) (*Vendor, error) {
 	if o.Now.IsZero() {
 		o.Now = defaultNow()
 	}
-	compiled, err := template.Compile(o.Name, o.Template)
+	compiled, err := jinja.Compile(o.Name, o.Template)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func generationTag() *regexp.Regexp { return regexp.MustCompile(`\{%[-+]?\s*gene
 
 // KnowsTools reports whether a template writes tools and calls. One that does not leaves both out silently.
 func KnowsTools(source string) bool {
-	compiled, err := template.Compile("", source)
+	compiled, err := jinja.Compile("", source)
 	if err != nil {
 		return false
 	}
