@@ -1,6 +1,6 @@
 package jinja
 
-import "hone/internal/text/pyvalue"
+import "hone/internal/jinja/pyvalue"
 
 // constant are the values of arguments that are all constants, nil for others; nobody writes to them.
 func (a arguments) constant() *pyvalue.Args {

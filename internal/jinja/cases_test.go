@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // TestCasesRenderAsInJinja runs our own templates, one for each rule of the language.

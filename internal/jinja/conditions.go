@@ -1,6 +1,6 @@
 package jinja
 
-import "hone/internal/text/pyvalue"
+import "hone/internal/jinja/pyvalue"
 
 // condition compiles an expression of which only the truth counts.
 func (c *compiler) condition(e expression) condition {

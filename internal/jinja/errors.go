@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/fault"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // Class is the name of the exception that Python or jinja2 raises for the same fault, so that a comparison with it can be

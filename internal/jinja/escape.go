@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // unescape reads the escapes of a string literal as Python does; an unknown one stays as it is written.

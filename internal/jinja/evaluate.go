@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 func (e constant) compile(*compiler) code { return func(*run) value { return e.value } }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // expression reads one expression; each level below binds tighter, in jinja2's order (its ** is left-associative).

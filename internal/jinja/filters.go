@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // filter is what {{ v | name(a) }} runs; the names of a's parameters are jinja2's.

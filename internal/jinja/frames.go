@@ -3,7 +3,7 @@ package jinja
 import (
 	"slices"
 
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // In jinja2 a name that a body assigns is the body's own from its beginning: what stands inside (a loop, a macro, the block

@@ -1,6 +1,6 @@
 package jinja
 
-import "hone/internal/text/pyvalue"
+import "hone/internal/jinja/pyvalue"
 
 // globalNamed returns the function that a name means where no value has it, else nil.
 func globalNamed(name string) value {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // attribute is object.name: Python's attribute, else the item of that name, else undefined.

@@ -8,7 +8,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // classOf renders with small limits and returns the class of the error.

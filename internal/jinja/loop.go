@@ -2,7 +2,7 @@ package jinja
 
 import (
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // loop is the variable loop of a for statement. It holds the items it has read, and reads further ones when the body

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // macroCode is a compiled macro.

@@ -3,7 +3,7 @@ package jinja
 import (
 	"strings"
 
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // markup is what |safe and |escape give: text that + does not join to other text without escaping that for HTML.

@@ -1,6 +1,6 @@
 package jinja
 
-import "hone/internal/text/pyvalue"
+import "hone/internal/jinja/pyvalue"
 
 // memory is what renderings leave to the next one.
 type memory struct {

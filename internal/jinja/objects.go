@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // value is one of Python, or of the types here.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // Caps of the parser: no template in use comes near, and deeper ones would exhaust the stack later.

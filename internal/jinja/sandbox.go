@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // isForbidden reports what the sandbox hides: methods that change a list or dict, and private names.

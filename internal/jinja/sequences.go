@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // getter returns what reads attribute from an item: "a.b.0" goes through items and indices, nil is the item itself.

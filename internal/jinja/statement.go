@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // flow tells whether a loop is to be left or gone on with.

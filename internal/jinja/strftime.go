@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // strftime is Python's, in the C locale and without a time zone, as transformers' strftime_now is.

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // Limits stop a template that would not end. Zero fields are the defaults.

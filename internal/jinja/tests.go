@@ -2,7 +2,7 @@ package jinja
 
 import (
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // test is what {{ v is name(a) }} runs.

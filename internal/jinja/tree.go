@@ -1,6 +1,6 @@
 package jinja
 
-import "hone/internal/text/pyvalue"
+import "hone/internal/jinja/pyvalue"
 
 // expression is a node of the tree that the parser makes. compile returns what gives its value.
 type expression interface{ compile(c *compiler) code }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // Patterns of JavaScript literals; those that start with ^ are Python's re.match.

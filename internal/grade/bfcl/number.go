@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // maxDigits of an int's text: Python refuses to read more (sys.int_info.default_max_str_digits).

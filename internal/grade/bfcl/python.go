@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // raised is what Python raises where its program goes on with a value of another type than it expects. It is panicked

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/text/pyvalue"
+	"hone/internal/jinja/pyvalue"
 )
 
 // unmarked drops the marks that do not count in a text.
