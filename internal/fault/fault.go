@@ -1,4 +1,5 @@
 // Package fault is the error a user sees: what went wrong, where, why, and the next command; and the exit code.
+// It also finds the name that was meant where an unknown one was written, and keeps keys out of what is printed.
 package fault
 
 import (

@@ -1,5 +1,5 @@
 // Package host is the world around a command: its streams, its environment variables, the folder of downloads, and the global flags that
-// say how it talks.
+// say how it talks; and what there is of a machine: memory, GPUs, and the libraries they need.
 package host
 
 import (

@@ -18,7 +18,7 @@ import (
 
 var reference = flag.String("reference", "", "folder of the real templates that make_template.py fetched; the test of them fails without it if this is set")
 
-const goldenDir = "../../../testdata/reference/template"
+const goldenDir = "../../testdata/reference/template"
 
 // templatesDir is the folder of the real templates. Without one the test is skipped: make parity gives it, so that what
 // lies in somebody's cache decides nothing.

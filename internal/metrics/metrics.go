@@ -1,4 +1,5 @@
-// Package metrics tells others what a run measures while it runs: files of TensorBoard, tracking servers, Prometheus.
+// Package metrics tells others what a run measures while it runs: files of TensorBoard, tracking servers, Prometheus. Meter
+// holds counters, gauges and histograms in the text form of Prometheus.
 //
 // The ledger of the run, and metrics.jsonl beside it, are the truth. All else here is a copy of their rows. A copy that cannot be made is a
 // warning and never stops a run.

@@ -1,5 +1,6 @@
 // Package environment is the half of an episode that answers: servers, set-up, limits, results, outcomes. The other half, who
-// speaks in it, is a policy; package rollout joins the two.
+// speaks in it, is a policy; package rollout joins the two. Players are the simulated users of
+// scenarios: a model that is told a goal, or a script.
 package environment
 
 import (

@@ -1,4 +1,5 @@
-// Package render turns conversations into token ids and completions back into messages.
+// Package render turns conversations into token ids and completions back into messages. Calls holds
+// completions to the form in which a model writes calls.
 //
 // One rule carries training: ids that a model has seen are never computed again from text. A prompt is built from
 // segments, special ids come from the template alone, and turn k+1's prompt is turn k's prompt, the sampled ids, and
