@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/data/near"
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
@@ -32,7 +31,7 @@ func newScenariosCheck(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&c.Model, "model", "", "an adapter, whose runs say what it learnt from")
 	cmd.Flags().StringVar(&c.By, "by", overlap.Call, "by what the splits are to be apart: task, call, tool or server")
 	cmd.Flags().StringVar(&c.Catalog, "catalog", "", "a catalog of hone discover, which says whose each tool is")
-	cmd.Flags().Float64Var(&c.Threshold, "threshold", near.Threshold, "from which similarity on two tasks are near copies, above 0 and at most 1")
+	cmd.Flags().Float64Var(&c.Threshold, "threshold", overlap.Threshold, "from which similarity on two tasks are near copies, above 0 and at most 1")
 	return cmd
 }
 

@@ -13,7 +13,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
-	"hone/internal/data/near"
 	"hone/internal/data/overlap"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
@@ -247,7 +246,7 @@ func (l Learnt) WarnSame(h *host.Host, tasks []scenario.Scenario) []string {
 // those that Of does not know already. Where only values differ, as a number, the two may be one template filled in twice.
 func (l Learnt) WarnNear(h *host.Host, tasks []scenario.Scenario) []overlap.Near {
 	same := l.Of(tasks)
-	found := slices.DeleteFunc(overlap.FindNear(tasks, l.sources, near.Threshold), func(n overlap.Near) bool { return slices.Contains(same, n.ScenarioID) })
+	found := slices.DeleteFunc(overlap.FindNear(tasks, l.sources, overlap.Threshold), func(n overlap.Near) bool { return slices.Contains(same, n.ScenarioID) })
 	var copies, filled []string
 	for _, n := range found {
 		text := fmt.Sprintf("%s is near to %s of %s (%.2f)", n.ScenarioID, n.Source.Name, n.Source.Where, n.Similarity)

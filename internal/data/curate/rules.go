@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/near"
+	"hone/internal/data/overlap"
 	"hone/internal/fault"
 )
 
@@ -190,13 +190,13 @@ func (r Rules) copies(list []*Trace) map[*Trace][2]string {
 	if r.Near == 0 {
 		return out
 	}
-	index, kept := near.NewCopies(r.Near), []*Trace{}
+	index, kept := overlap.NewCopies(r.Near), []*Trace{}
 	for some := range slices.Chunk(byWorth(list), 1024) { // so that no more of them are held as they were read
 		var texts []string
 		for _, t := range some {
 			texts = append(texts, gist(&t.Row))
 		}
-		for i, text := range near.Read(texts...) {
+		for i, text := range overlap.Read(texts...) {
 			if found, there := index.Of(text); there && some[i].Status != Accepted {
 				out[some[i]] = [2]string{"near copy", fmt.Sprintf("of %s (%.2f)", kept[found.ID].ID, found.Similarity)}
 				continue

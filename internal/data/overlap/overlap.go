@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/data/near"
 	"hone/internal/episode/scenario"
 )
 
@@ -73,8 +72,8 @@ func FindNear(tasks []scenario.Scenario, sources []Source, threshold float64) []
 			texts, of = append(texts, s.Text), append(of, s)
 		}
 	}
-	x := near.NewIndex(threshold)
-	for _, t := range near.Read(texts...) {
+	x := NewIndex(threshold)
+	for _, t := range Read(texts...) {
 		x.Add(t)
 	}
 	var asked []string
@@ -82,7 +81,7 @@ func FindNear(tasks []scenario.Scenario, sources []Source, threshold float64) []
 		asked = append(asked, TextOf(&s))
 	}
 	var out []Near
-	for i, matches := range x.NearEach(near.Read(asked...)) {
+	for i, matches := range x.NearEach(Read(asked...)) {
 		if len(matches) > 0 {
 			m := matches[0]
 			out = append(out, Near{tasks[i].ID, m.Similarity, m.SameValues, of[m.ID]})

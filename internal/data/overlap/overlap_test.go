@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
-	"hone/internal/data/near"
 	"hone/internal/episode/scenario"
 )
 
@@ -38,7 +37,7 @@ func TestFindNear(t *testing.T) {
 		{"three", "g", "Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."}, {"else", "g", "Tell me a story."}}
 	tasks := []scenario.Scenario{{ID: "a", Task: "Move 3 boxes of apples from shelf 4 to shelf 9, and count them."}, {ID: "b", Task: "Sing."},
 		{ID: "c", Messages: []chat.Message{{Role: chat.User, Content: "Tell me"}, {Role: chat.Assistant, Content: "What?"}, {Role: chat.User, Content: "a story!"}}}}
-	got := FindNear(tasks, sources, near.Threshold)
+	got := FindNear(tasks, sources, Threshold)
 	if len(got) != 2 || got[0].ScenarioID != "a" || got[0].Source.Name != "two" || !got[0].SameValues || got[1].ScenarioID != "c" || got[1].Source.Name != "else" || got[1].Similarity != 1 {
 		t.Errorf("%+v", got)
 	}

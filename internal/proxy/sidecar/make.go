@@ -11,7 +11,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/data/near"
 	"hone/internal/data/overlap"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
@@ -179,7 +178,7 @@ func (m *maker) scenarios() (list []scenario.Scenario, err error) {
 		}
 	}
 	taken := map[string]bool{}
-	for _, n := range overlap.FindNear(list, sources, near.Threshold) {
+	for _, n := range overlap.FindNear(list, sources, overlap.Threshold) {
 		taken[n.ScenarioID] = true
 	}
 	if len(taken) > 0 {

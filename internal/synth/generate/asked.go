@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"hone/internal/data/near"
+	"hone/internal/data/overlap"
 	"hone/internal/digest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
@@ -235,11 +235,11 @@ func (m *maker) apart(list []draftOf) (kept []draftOf) {
 	for i := range list {
 		texts[i] = list[i].Task
 	}
-	read := near.Read(texts...)
-	index := near.NewIndex(near.Threshold)
+	read := overlap.Read(texts...)
+	index := overlap.NewIndex(overlap.Threshold)
 	reasons := map[string]int{}
 	for i := range list {
-		if slices.ContainsFunc(index.Near(read[i]), func(x near.Match) bool { return x.SameValues }) {
+		if slices.ContainsFunc(index.Near(read[i]), func(x overlap.Match) bool { return x.SameValues }) {
 			reasons["nearly another task"]++
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/data/near"
+	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 )
 
@@ -165,11 +165,11 @@ func OverlapOf(tasks, others []Task) (o Overlap) {
 	for name := range maps.Keys(union(a, b)) {
 		o.Usage += math.Abs(a[name]-b[name]) / 2
 	}
-	index := near.NewIndex(near.Threshold)
-	for _, t := range near.Read(textsOfTasks(others)...) {
+	index := overlap.NewIndex(overlap.Threshold)
+	for _, t := range overlap.Read(textsOfTasks(others)...) {
 		index.Add(t)
 	}
-	for _, found := range index.NearEach(near.Read(textsOfTasks(tasks)...)) {
+	for _, found := range index.NearEach(overlap.Read(textsOfTasks(tasks)...)) {
 		if len(found) > 0 {
 			o.Near += 1 / float64(len(tasks))
 		}

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
-	"hone/internal/data/near"
+	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 )
 
@@ -125,8 +125,8 @@ func (m *maker) alike(list []draftOf) []draftOf {
 		order[i], texts[i] = i, list[i].Task
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rankOf(list[a].Split), rankOf(list[b].Split)) })
-	read := near.Read(texts...)
-	kept := near.NewIndex(near.Threshold)
+	read := overlap.Read(texts...)
+	kept := overlap.NewIndex(overlap.Threshold)
 	var of []int // by number in the index
 	reasons := map[string]int{}
 	for _, i := range order {
@@ -134,9 +134,9 @@ func (m *maker) alike(list []draftOf) []draftOf {
 		switch matches := kept.Near(read[i]); {
 		case m.describes(d):
 			d.of.drop("the task repeats the tool's description")
-		case slices.ContainsFunc(matches, func(x near.Match) bool { return x.SameValues && sameValues(d.of, list[of[x.ID]].of) }):
+		case slices.ContainsFunc(matches, func(x overlap.Match) bool { return x.SameValues && sameValues(d.of, list[of[x.ID]].of) }):
 			d.of.drop("nearly another task")
-		case d.Split != scenario.Train && d.of.Kind != missingTool && d.of.Kind != noTool && slices.ContainsFunc(matches, func(x near.Match) bool { return list[of[x.ID]].Split == scenario.Train }):
+		case d.Split != scenario.Train && d.of.Kind != missingTool && d.of.Kind != noTool && slices.ContainsFunc(matches, func(x overlap.Match) bool { return list[of[x.ID]].Split == scenario.Train }):
 			d.of.drop("nearly a training task")
 		}
 		if d.of.Why != "" {
@@ -160,9 +160,9 @@ func (m *maker) describes(d *draftOf) bool {
 	if d.of.Kind != single || d.of.own != nil {
 		return false
 	}
-	x := near.NewIndex(copies)
-	x.Add(near.Read(m.byName[d.of.Calls[0].Tool].Description)[0])
-	return len(x.Near(near.Read(d.Task)[0])) > 0
+	x := overlap.NewIndex(copies)
+	x.Add(overlap.Read(m.byName[d.of.Calls[0].Tool].Description)[0])
+	return len(x.Near(overlap.Read(d.Task)[0])) > 0
 }
 
 // sameValues reports whether two candidates make their calls with the same values.

@@ -1,7 +1,7 @@
 package refresh
 
 import (
-	"hone/internal/data/near"
+	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 )
 
@@ -17,13 +17,13 @@ func Apart(s scenario.Scenario, others []scenario.Scenario) bool {
 			}
 		}
 	}
-	x := near.NewIndex(near.Threshold)
+	x := overlap.NewIndex(overlap.Threshold)
 	for _, o := range others {
 		if o.Split != s.Split {
-			x.Add(near.Read(o.Task)[0])
+			x.Add(overlap.Read(o.Task)[0])
 		}
 	}
-	for _, m := range x.Near(near.Read(s.Task)[0]) {
+	for _, m := range x.Near(overlap.Read(s.Task)[0]) {
 		if len(s.Gold) > 0 || m.SameValues {
 			return false
 		}

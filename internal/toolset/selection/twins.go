@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/data/near"
+	"hone/internal/data/overlap"
 )
 
 // Served is a tool with its server and the server's own name for it.
@@ -23,10 +23,10 @@ func Twins(tools []Served) [][]int {
 		texts[i] = strings.Join(words(t.Name), " ") + ": " + t.Description
 		forms[i] = form(t.InputSchema)
 	}
-	read := near.Read(texts...)
-	indexes := map[string]*near.Index{} // of those with the same parameters, since no others are twins
-	placed := map[string][]int{}        // their places in tools, as the index numbers them
-	members := map[int][]int{}          // by a group's first
+	read := overlap.Read(texts...)
+	indexes := map[string]*overlap.Index{} // of those with the same parameters, since no others are twins
+	placed := map[string][]int{}           // their places in tools, as the index numbers them
+	members := map[int][]int{}             // by a group's first
 	group := make([]int, len(tools))
 	named := map[string][]int{} // by parameters and name
 	for i, t := range tools {
@@ -36,7 +36,7 @@ func Twins(tools []Served) [][]int {
 		}
 		index := indexes[forms[i]]
 		if index == nil {
-			index = near.NewIndex(near.Threshold)
+			index = overlap.NewIndex(overlap.Threshold)
 			indexes[forms[i]] = index
 		}
 		group[i] = i

@@ -1,10 +1,4 @@
-// Package near finds texts that say nearly the same: copies of one another but for case, punctuation, a courtesy or a few
-// words. It is by what data sets are freed of duplicates, and test tasks are found in training data.
-//
-// Likeness is the Jaccard similarity of two texts' shingles, |A and B| / |A or B| (Broder, "On the resemblance and
-// containment of documents", 1997). Which pairs are worth looking at is guessed by MinHash signatures in bands (Indyk and
-// Motwani 1998; Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", chapter 3); what is returned was counted.
-package near
+package overlap
 
 import (
 	"regexp"
