@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/help"
 	"hone/internal/host"
 	"hone/internal/mcp/scan"
 	"hone/internal/run"
@@ -31,7 +30,7 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "hone",
 		Short:         "Train a model to be expert at the tools of an MCP server",
-		Long:          help.About,
+		Long:          host.Purpose,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -82,7 +81,7 @@ func group(c *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		return help.Unknown(args[0], c.CommandPath(), verbsOf(c))
+		return host.UnknownVerb(args[0], c.CommandPath(), verbsOf(c))
 	}
 	return c
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/help"
 	"hone/internal/host"
 )
 
@@ -17,7 +16,7 @@ func TestHelpLeads(t *testing.T) {
 		t.Errorf("hone says\n%s\nand hone --help\n%s", bare, asked)
 	}
 	at := 0
-	for _, want := range append(help.FirstRun(), "\nStart:", "\nTasks and traces:", "\nTrain:", "\nMeasure:", "\nUse:", "\nLook:", "--config string", "Exit codes:") {
+	for _, want := range append(host.FirstRun(), "\nStart:", "\nTasks and traces:", "\nTrain:", "\nMeasure:", "\nUse:", "\nLook:", "--config string", "Exit codes:") {
 		next := strings.Index(bare[at:], want)
 		if next < 0 {
 			t.Fatalf("no %q behind what comes before it in\n%s", want, bare)
@@ -25,7 +24,7 @@ func TestHelpLeads(t *testing.T) {
 		at += next
 	}
 	var listed []string
-	for _, g := range help.Groups() {
+	for _, g := range host.VerbGroups() {
 		listed = append(listed, strings.Fields(g.Verbs)...)
 	}
 	root := newRoot(&app{Host: &host.Host{}})
@@ -49,7 +48,7 @@ func TestHelpLeads(t *testing.T) {
 
 // The commands of the first run have verbs and flags that there are.
 func TestFirstRunIsReal(t *testing.T) {
-	for _, line := range help.FirstRun() {
+	for _, line := range host.FirstRun() {
 		root := newRoot(&app{Host: &host.Host{}})
 		c, rest, err := root.Find(strings.Fields(line)[1:])
 		if err != nil || c.Flags().Parse(rest) != nil || c.Args(c, c.Flags().Args()) != nil {

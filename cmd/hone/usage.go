@@ -9,17 +9,17 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/help"
+	"hone/internal/host"
 )
 
 // onlyHolds is the annotation of a command that does nothing but hold others.
 const onlyHolds = "only holds"
 
 // verbsOf are the verbs under a command that are shown.
-func verbsOf(c *cobra.Command) (all []help.Verb) {
+func verbsOf(c *cobra.Command) (all []host.VerbHelp) {
 	for _, sub := range c.Commands() {
 		if !sub.Hidden {
-			all = append(all, help.Verb{Name: sub.Name(), Short: sub.Short})
+			all = append(all, host.VerbHelp{Name: sub.Name(), Short: sub.Short})
 		}
 	}
 	return all
@@ -33,14 +33,14 @@ func helpByGroup(root *cobra.Command) {
 			ready(c, args)
 			return
 		}
-		fmt.Fprint(c.OutOrStdout(), help.Root(c.Long, verbsOf(c), c.LocalFlags().FlagUsages()))
+		fmt.Fprint(c.OutOrStdout(), host.RootHelp(c.Long, verbsOf(c), c.LocalFlags().FlagUsages()))
 	})
 }
 
 // flagError turns pflag's error into ours; for an unknown flag it names the key of the configuration that says so, or the nearest flag.
 func flagError(c *cobra.Command, err error) error {
 	if _, holds := c.Annotations[onlyHolds]; holds && c.Flags().NArg() > 0 { // a flag of a verb that is not there says nothing
-		return help.Unknown(c.Flags().Arg(0), c.CommandPath(), verbsOf(c))
+		return host.UnknownVerb(c.Flags().Arg(0), c.CommandPath(), verbsOf(c))
 	}
 	e := &fault.Error{Code: fault.CodeUsage, What: err.Error(), Next: c.CommandPath() + " --help"}
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {

@@ -1,4 +1,10 @@
-// Package overlap says what of the scenarios that a model is measured on stands in what it learns from.
+// Package overlap says what of the scenarios that a model is measured on stands in what it learns from. It
+// finds texts that say nearly the same: copies of one another but for case, punctuation, a courtesy or a few words. By that data
+// sets are freed of duplicates too.
+//
+// Likeness is the Jaccard similarity of two texts' shingles, |A and B| / |A or B| (Broder, "On the resemblance and
+// containment of documents", 1997). Which pairs are worth looking at is guessed by MinHash signatures in bands (Indyk and
+// Motwani 1998; Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", chapter 3); what is returned was counted.
 package overlap
 
 import (

@@ -1,5 +1,4 @@
-// Package help is what hone says of itself: a first run, the verbs by what they are for, and which was meant where there is none.
-package help
+package host
 
 import (
 	"fmt"
@@ -9,8 +8,8 @@ import (
 	"hone/internal/fault"
 )
 
-// About is hone's purpose, and what holds of all verbs.
-const About = "hone takes an MCP server and a base model and gives back a model that is expert at those tools.\n\n" +
+// Purpose is hone's purpose, and what holds of all verbs.
+const Purpose = "hone takes an MCP server and a base model and gives back a model that is expert at those tools.\n\n" +
 	"Data goes to stdout, talk to stderr. Exit codes: 0 ok, 1 error, 2 usage or configuration, 3 too many failures,\n" +
 	"4 budget spent, 5 a server cannot be reached, 6 disk, memory or device exhausted, 7 stopped and resumable."
 
@@ -23,12 +22,12 @@ func FirstRun() []string {
 	}
 }
 
-// Group is a heading of the help, and the verbs under it in the order in which one needs them.
-type Group struct{ Title, Verbs string }
+// VerbGroup is a heading of the help, and the verbs under it in the order in which one needs them.
+type VerbGroup struct{ Title, Verbs string }
 
-// Groups are all headings.
-func Groups() []Group {
-	return []Group{
+// VerbGroups are all headings.
+func VerbGroups() []VerbGroup {
+	return []VerbGroup{
 		{"Start", "demo doctor engine servers discover config"},
 		{"Tasks and traces", "synth scenarios refresh collect curate data"},
 		{"Train", "sft dpo train sidecar"},
@@ -38,11 +37,11 @@ func Groups() []Group {
 	}
 }
 
-// Verb is a verb with what it does.
-type Verb struct{ Name, Short string }
+// VerbHelp is a verb with what it does.
+type VerbHelp struct{ Name, Short string }
 
-// Root is the help of hone itself. about is its purpose, and in paragraphs of their own what holds of all verbs; flags are of all verbs too.
-func Root(about string, all []Verb, flags string) string {
+// RootHelp is the help of hone itself. about is its purpose, and in paragraphs of their own what holds of all verbs; flags are of all verbs too.
+func RootHelp(about string, all []VerbHelp, flags string) string {
 	purpose, rest, _ := strings.Cut(about, "\n\n")
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nA first run (hone doctor says what is missing for it; hone demo runs all of it, small):\n", purpose)
@@ -53,10 +52,10 @@ func Root(about string, all []Verb, flags string) string {
 	for _, v := range all {
 		width = max(width, len(v.Name))
 	}
-	for _, g := range Groups() {
+	for _, g := range VerbGroups() {
 		fmt.Fprintf(&b, "\n%s:\n", g.Title)
 		for _, name := range strings.Fields(g.Verbs) {
-			if i := slices.IndexFunc(all, func(v Verb) bool { return v.Name == name }); i >= 0 {
+			if i := slices.IndexFunc(all, func(v VerbHelp) bool { return v.Name == name }); i >= 0 {
 				fmt.Fprintf(&b, "  %-*s  %s\n", width, name, all[i].Short)
 			}
 		}
@@ -65,8 +64,8 @@ func Root(about string, all []Verb, flags string) string {
 	return b.String()
 }
 
-// Unknown is the error of a verb that path does not have. It names the one that is near.
-func Unknown(written, path string, all []Verb) error {
+// UnknownVerb is the error of a verb that path does not have. It names the one that is near.
+func UnknownVerb(written, path string, all []VerbHelp) error {
 	var names []string
 	for _, v := range all {
 		names = append(names, v.Name)
