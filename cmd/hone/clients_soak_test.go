@@ -21,7 +21,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/proxy/initial"
 )
 

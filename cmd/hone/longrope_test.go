@@ -14,8 +14,8 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/plan"
-	"hone/internal/modelfile"
 )
 
 const phi3 = `{"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], "num_hidden_layers": 2, "hidden_size": 16, "intermediate_size": 24, "num_attention_heads": 2,

@@ -17,7 +17,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/text/render"
 )
 

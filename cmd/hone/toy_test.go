@@ -14,7 +14,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/text/render"
 )
 

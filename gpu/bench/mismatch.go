@@ -5,9 +5,9 @@ import (
 
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 	"hone/internal/policy"
 )
 

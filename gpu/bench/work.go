@@ -5,7 +5,7 @@ import (
 
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // specOf is a shape of Qwen3 (arXiv 2505.09388, table 1, and the files' config.json), or a toy's with its heads' ratio.

@@ -9,7 +9,7 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/prefix"
 	"hone/internal/text/render"
 )

@@ -17,8 +17,8 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/plan"
-	"hone/internal/modelfile"
 )
 
 // toy is a small llama.

@@ -7,9 +7,9 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/plan"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 )
 
 // LoRAOf is the adapter that the configuration describes.

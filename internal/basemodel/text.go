@@ -15,7 +15,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 	"hone/internal/text/toolcall"

@@ -9,7 +9,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/host"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 )

@@ -15,7 +15,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // tinyFamilies are config.json of a tiny model of each family.

@@ -13,8 +13,8 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 )
 
 func main() {

@@ -14,8 +14,8 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 )
 
 // job names folders that peft and transformers wrote, and one to write.

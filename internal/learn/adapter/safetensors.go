@@ -3,7 +3,7 @@ package adapter
 import (
 	"fmt"
 
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // Tensor is a matrix of float32, row-major.

@@ -11,7 +11,7 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // plugin is a flag of each test binary that imports this package: go test PACKAGE -args -plugin PATH.

@@ -10,7 +10,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // Attention by parts, each of the device's kernel, is attention to all keys at once in float32, but for the rounding of

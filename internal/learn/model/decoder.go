@@ -7,7 +7,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // Decoder is the transformer over given weights, with or without an adapter.

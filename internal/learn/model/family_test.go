@@ -14,9 +14,9 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 	"hone/internal/policy"
 )
 

@@ -17,7 +17,7 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // golden is what make_families.py writes: what transformers and peft compute with a tiny model, in float32.

@@ -14,7 +14,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // In a run in bfloat16, weights stored as bfloat16 come to the device as they are, and others as they round.

@@ -20,8 +20,8 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 )
 
 // ranks lists an adapter's ranks and scales by the ends of the paths of layer 1.

@@ -12,7 +12,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/learn/engine"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // maxShard is the size of a merged model's shards in bytes, transformers' own.

@@ -14,7 +14,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // One new token of each row, by the device's kernel where it has one, gives what the same operations give one by one: hidden states, and

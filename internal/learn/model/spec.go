@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // Spec is the shape of the decoder.

@@ -13,7 +13,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // Tensor is an array in the family's files.

@@ -11,8 +11,8 @@ import (
 
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

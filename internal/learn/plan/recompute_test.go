@@ -7,8 +7,8 @@ import (
 
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 )
 
 // A layer that is computed again costs its input, [tokens, H], and nothing else: so says the plan, and so does the compiler,

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
-	"hone/internal/modelfile"
 )
 
 // Slots have room for what tools answer: all that can come where there is memory, else what there is memory for, which is

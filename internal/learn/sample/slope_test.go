@@ -13,7 +13,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // slopeSpec is a model whose sums are long enough for bfloat16 to matter, and small enough for many tokens.

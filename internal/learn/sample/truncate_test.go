@@ -15,7 +15,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/policy"
 )
 

@@ -11,8 +11,8 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/learn/modelfile"
 	"hone/internal/learn/objective"
-	"hone/internal/modelfile"
 )
 
 // device is what the tests of one device share: a program takes seconds to compile on a plug-in, so each is compiled once.

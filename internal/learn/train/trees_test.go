@@ -12,7 +12,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 )
 
 // forest are rows as two conversations have them that are unrolled: each begins with what its conversation has so far, one is the beginning

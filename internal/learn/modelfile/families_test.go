@@ -108,7 +108,7 @@ func TestParseConfigOfPublishedModels(t *testing.T) {
 // The files that transformers 5 writes today, with their new keys, are read too, and each family has one: without it nothing
 // says that what was read is acted on.
 func TestParseConfigOfTransformers(t *testing.T) {
-	paths, _ := filepath.Glob("../../testdata/reference/families/*.json.gz")
+	paths, _ := filepath.Glob("../../../testdata/reference/families/*.json.gz")
 	if len(paths) < 10 {
 		t.Fatalf("%d goldens", len(paths))
 	}
