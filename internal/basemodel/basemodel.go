@@ -10,7 +10,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
-	"hone/internal/prefix"
+	"hone/internal/policy"
 	"hone/internal/text/render"
 )
 
@@ -133,7 +133,7 @@ func (m *Model) SharedPrefix(tools []chat.Tool, conversations [][]chat.Message) 
 			shared = ids[:len(ids)-1]
 			continue
 		}
-		shared = shared[:prefix.Common(shared, ids[:len(ids)-1])]
+		shared = shared[:policy.CommonPrefix(shared, ids[:len(ids)-1])]
 	}
 	return shared, longest, nil
 }

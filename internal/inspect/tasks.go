@@ -7,7 +7,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
-	"hone/internal/prefix"
+	"hone/internal/policy"
 )
 
 // longestTask is how many tokens the longest task of a file of scenarios has behind what all prompts begin with. The tools stand before that, and
@@ -42,7 +42,7 @@ func longestTask(h *host.Host, c config.Config, path string) (int, error) {
 		if longest = max(longest, len(ids)); i == 0 {
 			shared = ids[:len(ids)-1]
 		}
-		shared = shared[:prefix.Common(shared, ids[:len(ids)-1])]
+		shared = shared[:policy.CommonPrefix(shared, ids[:len(ids)-1])]
 	}
 	return longest - len(shared), nil
 }

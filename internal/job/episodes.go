@@ -27,7 +27,7 @@ import (
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/mcp"
-	"hone/internal/prefix"
+	"hone/internal/policy"
 	"hone/internal/recipe"
 	"hone/internal/toolset"
 )
@@ -474,7 +474,7 @@ func (l *Episodes) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, 
 		if i == 0 {
 			shared = own
 		}
-		shared = shared[:prefix.Common(shared, own)]
+		shared = shared[:policy.CommonPrefix(shared, own)]
 	}
 	return shared, longest, nil
 }

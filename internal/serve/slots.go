@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"hone/internal/prefix"
+	"hone/internal/policy"
 )
 
 var (
@@ -146,7 +146,7 @@ func (s *slots) take(adapter, owner int, prompt []int32) int {
 	for i, slot := range s.free {
 		n := 0
 		if s.held[slot].adapter == adapter && s.held[slot].owner == owner {
-			n = prefix.Common(s.held[slot].ids, prompt)
+			n = policy.CommonPrefix(s.held[slot].ids, prompt)
 		}
 		if n > length {
 			best, length = i, n

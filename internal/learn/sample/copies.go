@@ -6,7 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/learn/engine"
-	"hone/internal/prefix"
+	"hone/internal/policy"
 )
 
 // A prompt that begins as the text in another slot does is not computed again on a GPU: agents with the same tools come with one beginning, and
@@ -62,7 +62,7 @@ func (s *Sampler) fetch(i int, j *job, shared bool, text []int32, kept int) int 
 			slices.ContainsFunc(s.copies, func(p piece) bool { return p.to == k }) { // it is not there yet
 			continue
 		}
-		if n := min(prefix.Common(text, x.cached), len(text)-1); n > most {
+		if n := min(policy.CommonPrefix(text, x.cached), len(text)-1); n > most {
 			from, most = k, n
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/policy"
-	"hone/internal/prefix"
 )
 
 var errClosed = errors.New("the sampler is closed")
@@ -111,7 +110,7 @@ func (s *Sampler) next(i int) {
 		j := x.queue[0]
 		x.queue = x.queue[1:]
 		prompt := j.request.Prompt
-		shared := len(prompt) > len(s.prefix) && prefix.Common(prompt, s.prefix) == len(s.prefix)
+		shared := len(prompt) > len(s.prefix) && policy.CommonPrefix(prompt, s.prefix) == len(s.prefix)
 		private := prompt
 		if shared {
 			private = prompt[len(s.prefix):]
@@ -123,7 +122,7 @@ func (s *Sampler) next(i int) {
 		}
 		kept := 0
 		if shared == x.shared && j.request.Adapter == x.adapter && j.request.Owner == x.owner {
-			kept = min(prefix.Common(private, x.cached), len(private)-1)
+			kept = min(policy.CommonPrefix(private, x.cached), len(private)-1)
 		}
 		held := x.cached[:kept:kept]
 		if n := s.fetch(i, j, shared, private, kept); n > kept {

@@ -114,7 +114,7 @@ func testStepsThatAreNotFiniteLeaveTheState(t *testing.T, d device) {
 		step func() (batch.StepStats, error)
 	}{
 		{"a sampler's logprob of -120", func() (batch.StepStats, error) {
-			stats, err := tr.Step(context.Background(), batch.New(far), policy(), batch.Update{Rate: 1e-2, MaxGradNorm: 1})
+			stats, err := tr.Step(context.Background(), batch.New(far), policyGradient(), batch.Update{Rate: 1e-2, MaxGradNorm: 1})
 			if !finite(stats.Loss) {
 				t.Errorf("the loss is %g: this is not the case meant", stats.Loss)
 			}
@@ -133,7 +133,7 @@ func testStepsThatAreNotFiniteLeaveTheState(t *testing.T, d device) {
 		{"a loss of NaN", func() (batch.StepStats, error) {
 			without := batch.New(rows())
 			without.Rows[0].Advantages = batch.Even(len(without.Rows[0].IDs), math.NaN())
-			return tr.Step(context.Background(), without, policy(), batch.Update{Rate: 1e-2})
+			return tr.Step(context.Background(), without, policyGradient(), batch.Update{Rate: 1e-2})
 		}},
 	} {
 		_, err := c.step()
@@ -173,7 +173,7 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 		t.Fatal(err)
 	}
 	step := func() error {
-		_, err := tr.Step(context.Background(), b, policy(), batch.Update{Rate: 1e-2})
+		_, err := tr.Step(context.Background(), b, policyGradient(), batch.Update{Rate: 1e-2})
 		return err
 	}
 	score := func() error {

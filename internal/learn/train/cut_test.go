@@ -86,7 +86,7 @@ func TestLongEpisodesNeedFewProgramsAndLittlePadding(t *testing.T) {
 		seconds, tokens, padded, programs := 0.0, 0, 0, 0
 		for step := range 100 {
 			rows, sampled := episodes(r, lengths[name], float64(step)/100)
-			stats, err := tr.Step(context.Background(), batch.New(rows), policy(), batch.Update{Rate: 1})
+			stats, err := tr.Step(context.Background(), batch.New(rows), policyGradient(), batch.Update{Rate: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

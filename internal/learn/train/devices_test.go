@@ -103,7 +103,7 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 		}
 		for name, b := range batches {
 			tr := start(0)
-			got := twoSteps(t, tr, b, policy())
+			got := twoSteps(t, tr, b, policyGradient())
 			if n == 1 {
 				want[name] = got
 				continue
@@ -129,8 +129,8 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 			if !slices.ContainsFunc(slices.Collect(maps.Keys(programs)), func(key string) bool { return strings.HasPrefix(key, "tree_") }) {
 				t.Errorf("on %d devices no prefix was computed with its rows", n)
 			}
-			testSeveralDevicesResume(t, func() *Trainer { return start(0) }, batches["five rows"], policy())
-			checkInPlace(t, start(0), batches["five rows"], policy())
+			testSeveralDevicesResume(t, func() *Trainer { return start(0) }, batches["five rows"], policyGradient())
+			checkInPlace(t, start(0), batches["five rows"], policyGradient())
 		}
 		if n < 4 && whole { // else on two devices with sharded weights
 			tr := start(0.3)

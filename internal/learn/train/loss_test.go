@@ -18,9 +18,9 @@ import (
 // objective holds the graphs of all of them to their references on it. Where the loss is one of a whole row, the rows of a micro-batch have
 // numbers of their own.
 func policies(d device) []batch.Objective {
-	exploring := policy()
+	exploring := policyGradient()
 	exploring.Bonus = batch.Bonus{On: true, Coefficient: 0.9}
-	list := []batch.Objective{policy(), exploring}
+	list := []batch.Objective{policyGradient(), exploring}
 	if !d.PureGo() {
 		return list
 	}
@@ -30,7 +30,7 @@ func policies(d device) []batch.Objective {
 			o.Loss, o.OffPolicy, o.KL = batch.LossGSPO, 0.01, batch.KL{Beta: 0.3, Estimator: batch.K3, Gradient: batch.GradientRatio}
 		},
 	} {
-		o := policy()
+		o := policyGradient()
 		change(&o)
 		list = append(list, o)
 	}
@@ -208,7 +208,7 @@ func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 		b.Rows[i].SamplerLogprobs = row
 	}
 	for temperature, same := range map[float64]bool{2: true, 1: false} {
-		o := policy()
+		o := policyGradient()
 		o.Temperature = temperature
 		if stats, err := tr.Gradient(context.Background(), b, o); err != nil || (stats.Mismatch < 1e-9) != same {
 			t.Errorf("%v: a mismatch of %g at temperature %g, of rollouts at 2", err, stats.Mismatch, temperature)
@@ -219,12 +219,12 @@ func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 // Rows whose logprobs are the trainer's own are learnt from, and say nothing of a sampler.
 func testScoredRowsSayNothing(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
-	of, err := tr.Gradient(context.Background(), batch.Batch{Prefix: b.Prefix, Rows: b.Rows[1:]}, policy())
+	of, err := tr.Gradient(context.Background(), batch.Batch{Prefix: b.Prefix, Rows: b.Rows[1:]}, policyGradient())
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Rows[0].Scored = true
-	stats, err := tr.Gradient(context.Background(), b, policy())
+	stats, err := tr.Gradient(context.Background(), b, policyGradient())
 	if n := b.NumTrained() - b.Rows[0].NumTrained(); err != nil || stats.NumSampled != n || of.NumSampled != n || of.Mismatch < 1e-9 ||
 		math.Abs(stats.Mismatch-of.Mismatch) > 1e-6 || math.Abs(stats.MeanRatio-of.MeanRatio) > 1e-6 || stats.MaxDelta-of.MaxDelta > 1e-4 {
 		t.Errorf("%v: beside a row of before %+v, without it %+v", err, stats, of)
@@ -261,7 +261,7 @@ func testAGradientIsAppliedOnceOrDropped(t *testing.T, d device) {
 	if _, err := tr.Gradient(ctx, b, batch.Objective{}); err != nil || !equal(before, stateOf(t, tr)) {
 		t.Fatalf("%v: a gradient changed the state", err)
 	}
-	if _, err := tr.Gradient(ctx, b, policy()); err != nil { // in the place of the first
+	if _, err := tr.Gradient(ctx, b, policyGradient()); err != nil { // in the place of the first
 		t.Fatal(err)
 	}
 	norm, err := tr.Apply(u)
@@ -269,13 +269,13 @@ func testAGradientIsAppliedOnceOrDropped(t *testing.T, d device) {
 		t.Fatalf("norm %g, %v", norm, err)
 	}
 	want := d.start(t, 4)
-	if stats, err := want.Step(ctx, b, policy(), u); err != nil || stats.GradNorm != norm || !equal(stateOf(t, want), stateOf(t, tr)) {
+	if stats, err := want.Step(ctx, b, policyGradient(), u); err != nil || stats.GradNorm != norm || !equal(stateOf(t, want), stateOf(t, tr)) {
 		t.Errorf("%v: gradient and update apart are not the step", err)
 	}
 	if _, err := tr.Apply(u); err == nil {
 		t.Error("a gradient was applied twice")
 	}
-	if _, err := tr.Gradient(ctx, b, policy()); err != nil {
+	if _, err := tr.Gradient(ctx, b, policyGradient()); err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.SetState(before); err != nil {
@@ -430,7 +430,7 @@ func testColumns(t *testing.T, d device) {
 		}
 		b.Rows[i].Weights = weights
 	}
-	for _, o := range []batch.Objective{{}, policy()} {
+	for _, o := range []batch.Objective{{}, policyGradient()} {
 		if err := tr.SetState(before); err != nil {
 			t.Fatal(err)
 		}
@@ -446,7 +446,7 @@ func testColumns(t *testing.T, d device) {
 		spoilt := batch.New(rows())
 		spoilt.Rows[1].Weights = batch.Even(len(spoilt.Rows[1].IDs), 1)
 		spoil(&spoilt.Rows[1])
-		if _, err := tr.Gradient(context.Background(), spoilt, policy()); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "row 2 of 3") {
+		if _, err := tr.Gradient(context.Background(), spoilt, policyGradient()); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "row 2 of 3") {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
@@ -459,7 +459,7 @@ func testColumns(t *testing.T, d device) {
 // not reach the loss. The logprobs of the used tokens are their own reference, so the divergence is 0.
 func testUnusedEntriesAddNothing(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
-	o := policy()
+	o := policyGradient()
 	o.Temperature, o.KL = 1e-3, batch.KL{Beta: 1, Estimator: batch.K3, Gradient: batch.GradientOwn}
 	scores, err := tr.Score(t.Context(), b, o.Temperature)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestHeadInTurn(t *testing.T) {
 		x.SamplerLogprobs, x.Advantages = batch.Even(96, -4), batch.Even(96, 0)
 		b.Rows = append(b.Rows, x)
 	}
-	exploring := policy() // without advantages: the bonus alone
+	exploring := policyGradient() // without advantages: the bonus alone
 	exploring.Bonus = batch.Bonus{On: true, Coefficient: 1}
 	for name, o := range map[string]batch.Objective{"likelihood": {}, "a bonus for entropy": exploring} {
 		if name == "likelihood" && !learntest.Whole() { // the other has its chunks, and entropies beside

@@ -119,7 +119,7 @@ func rows() []batch.Sequence {
 }
 
 // policy is the objective of sampled rows.
-func policy() batch.Objective {
+func policyGradient() batch.Objective {
 	return batch.Objective{Loss: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}, Temperature: 1}
 }
 
@@ -127,7 +127,7 @@ func afterOneStep(t *testing.T, tr *Trainer, b batch.Batch, sampled bool) ([]flo
 	t.Helper()
 	var o batch.Objective
 	if sampled {
-		o = policy()
+		o = policyGradient()
 	}
 	return afterOneStepOf(t, tr, b, o)
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"hone/internal/learn/batch"
-	"hone/internal/prefix"
+	"hone/internal/policy"
 )
 
 // tree is what a device computes in the place of one row: rows of which each token is held once that several of them begin with.
@@ -70,7 +70,7 @@ func (o Options) trees(rows []batch.Sequence) []tree {
 		ids := rows[row].IDs
 		if i > 0 {
 			last := &out[len(out)-1]
-			shared := prefix.Common(rows[order[i-1]].IDs, ids)
+			shared := policy.CommonPrefix(rows[order[i-1]].IDs, ids)
 			if n := len(last.ids) + len(ids) - shared; n <= limit && cost(n) < cost(len(last.ids))+cost(len(ids)) {
 				*last = grown(*last, row, ids, shared)
 				continue

@@ -134,7 +134,7 @@ func TestTreesOfLayersWithWindows(t *testing.T) {
 
 // A loss of whole rows has its rows apart.
 func testLossesOfRowsAreNotPacked(t *testing.T, d device) {
-	gspo := policy()
+	gspo := policyGradient()
 	gspo.Loss = batch.LossGSPO
 	want, _ := afterOneStepOf(t, d.start(t, 4), batch.New(rows()), gspo)
 	got, stats := afterOneStepOf(t, d.startWith(t, Options{MicroBatch: 4, TreeTokens: 64}), batch.New(rows()), gspo)

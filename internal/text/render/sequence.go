@@ -9,7 +9,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/fault"
 	"hone/internal/jinja"
-	"hone/internal/prefix"
+	"hone/internal/policy"
 	"hone/internal/text/toolcall"
 )
 
@@ -278,7 +278,7 @@ func divergence(a, b, sentinel string) string {
 
 // common is the length of the longest common beginning, in whole characters.
 func common(a, b string) int {
-	n := prefix.Common([]byte(a), []byte(b))
+	n := policy.CommonPrefix([]byte(a), []byte(b))
 	for n > 0 && n < len(a) && a[n]&0xC0 == 0x80 {
 		n--
 	}
