@@ -14,12 +14,11 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/lines"
 )
 
 // eachLine answers each line of stdin with one line on stdout.
 func eachLine[In any](ctx context.Context, h *host.Host, answer func(In) (any, error)) error {
-	_, err := lines.Each(ctx, h.Stdin, h.Data, lines.Options{}, func(line []byte) (any, error) { return answerLine(line, answer) })
+	_, err := host.EachLine(ctx, h.Stdin, h.Data, host.LineOptions{}, func(line []byte) (any, error) { return answerLine(line, answer) })
 	return err
 }
 

@@ -21,7 +21,6 @@ import (
 	"hone/internal/data/source"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/lines"
 	"hone/internal/mcp"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
@@ -88,7 +87,7 @@ func (d *Desk) named(err error) error {
 
 // DoLines makes the operations that come as JSON lines, and answers each with itself as it was written down, or an error.
 func (d *Desk) DoLines(ctx context.Context, in io.Reader, out io.Writer) error {
-	_, err := lines.Each(ctx, in, out, lines.Options{}, func(line []byte) (any, error) {
+	_, err := host.EachLine(ctx, in, out, host.LineOptions{}, func(line []byte) (any, error) {
 		op, err := curate.ParseOp(line)
 		if err != nil {
 			return nil, err

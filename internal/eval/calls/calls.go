@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"io"
 
-	"hone/internal/lines"
+	"hone/internal/host"
 )
 
 // MaxLine is how many bytes a line may have.
@@ -40,7 +40,7 @@ func Grade(ctx context.Context, in io.Reader, out io.Writer, o Options) (Totals,
 	var t Totals
 	var all []graded
 	number := 0
-	count, err := lines.Each(ctx, in, out, lines.Options{Name: o.Name, MaxBytes: MaxLine}, func(line []byte) (any, error) {
+	count, err := host.EachLine(ctx, in, out, host.LineOptions{Name: o.Name, MaxBytes: MaxLine}, func(line []byte) (any, error) {
 		number++
 		r, err := readRow(line, o.Underscores)
 		for _, key := range r.unknown {

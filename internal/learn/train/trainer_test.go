@@ -118,7 +118,7 @@ func rows() []batch.Sequence {
 	return out
 }
 
-// policy is the objective of sampled rows.
+// policyGradient is the objective of sampled rows.
 func policyGradient() batch.Objective {
 	return batch.Objective{Loss: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}, Temperature: 1}
 }

@@ -1,4 +1,4 @@
-package lines_test
+package host_test
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"hone/internal/fault"
-	"hone/internal/lines"
+	"hone/internal/host"
 )
 
 func TestEachAnswersInOrder(t *testing.T) {
 	var out bytes.Buffer
 	in := "a\n\n  bad \r\n" + strings.Repeat("x", 100) + "\n" + strings.Repeat("y", 10) + "\nnil\nlast"
-	count, err := lines.Each(context.Background(), strings.NewReader(in), &out, lines.Options{Name: "file", MaxBytes: 10}, func(line []byte) (any, error) {
+	count, err := host.EachLine(context.Background(), strings.NewReader(in), &out, host.LineOptions{Name: "file", MaxBytes: 10}, func(line []byte) (any, error) {
 		switch string(line) {
 		case "bad":
 			return nil, errors.New("it is bad\xff")
@@ -27,7 +27,7 @@ func TestEachAnswersInOrder(t *testing.T) {
 		return string(line) + " <ok>", nil
 	})
 	want := "\"a <ok>\"\n{\"error\":\"it is bad\ufffd\"}\n{\"error\":\"100 bytes are more than 10\"}\n\"yyyyyyyyyy <ok>\"\n\"last <ok>\"\n"
-	if out.String() != want || count != (lines.Count{Lines: 6, Failed: 2}) {
+	if out.String() != want || count != (host.LineCount{Lines: 6, Failed: 2}) {
 		t.Errorf("%+v\n%s", count, out.String())
 	}
 	if fault.CodeOf(err) != fault.CodeFailures || !strings.Contains(err.Error(), "file:3: it is bad") || !strings.Contains(err.Error(), "file:4: 100 bytes") {
@@ -37,7 +37,7 @@ func TestEachAnswersInOrder(t *testing.T) {
 
 // Of many failed lines some are named, and the rest counted.
 func TestManyFailures(t *testing.T) {
-	count, err := lines.Each(context.Background(), strings.NewReader(strings.Repeat("x\n", 1000)), &bytes.Buffer{}, lines.Options{}, func([]byte) (any, error) {
+	count, err := host.EachLine(context.Background(), strings.NewReader(strings.Repeat("x\n", 1000)), &bytes.Buffer{}, host.LineOptions{}, func([]byte) (any, error) {
 		return nil, errors.New("no")
 	})
 	var f *fault.Error
@@ -50,7 +50,7 @@ func TestManyFailures(t *testing.T) {
 func TestHugeLineIsNotHeld(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := lines.Each(context.Background(), &endless{left: 64 << 20}, &bytes.Buffer{}, lines.Options{MaxBytes: 1 << 20}, func([]byte) (any, error) {
+	_, err := host.EachLine(context.Background(), &endless{left: 64 << 20}, &bytes.Buffer{}, host.LineOptions{MaxBytes: 1 << 20}, func([]byte) (any, error) {
 		return nil, errors.New("it was answered")
 	})
 	runtime.ReadMemStats(&after)

@@ -1,4 +1,4 @@
-package lines
+package host
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestFailedLinesSayPlacesOnce(t *testing.T) {
 		{2, []error{fmt.Errorf("row: %w", inner)}, "1 of 2 lines failed\n  where: stdin:1\n  why:   row: cannot describe the tool: tool a: it is long: unexpected EOF; leave it out\n  next:  correct it; the others are answered"},
 		{2, []error{inner, io.EOF}, "2 of 2 lines failed\n  where: stdin\n  why:   stdin:1: cannot describe the tool: tool a: it is long: unexpected EOF; leave it out\n    stdin:2: EOF\n  next:  correct them"},
 	} {
-		f := failures{name: "stdin", Count: Count{Lines: x.lines}}
+		f := failures{name: "stdin", LineCount: LineCount{Lines: x.lines}}
 		for i, err := range x.errs {
 			f.add(i+1, err)
 		}
@@ -28,7 +28,7 @@ func TestFailedLinesSayPlacesOnce(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, x.want)
 		}
 	}
-	if err := (&failures{name: "stdin", Count: Count{Lines: 3}}).error(); err != nil {
+	if err := (&failures{name: "stdin", LineCount: LineCount{Lines: 3}}).error(); err != nil {
 		t.Error(err)
 	}
 }

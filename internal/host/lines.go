@@ -1,6 +1,4 @@
-// Package lines answers a stream of lines line by line, in order: what fails becomes an error on its line, and the others are
-// answered all the same.
-package lines
+package host
 
 import (
 	"bufio"
@@ -14,27 +12,27 @@ import (
 	"hone/internal/fault"
 )
 
-// DefaultMaxBytes of a line where Options leave it out.
-const DefaultMaxBytes = 64 << 20
+// MaxLineBytes of a line where Options leave it out.
+const MaxLineBytes = 64 << 20
 
-// Options of Each. The zero value reads what it calls stdin.
-type Options struct {
+// LineOptions of Each. The zero value reads what it calls stdin.
+type LineOptions struct {
 	Name     string // of the stream, for errors
 	MaxBytes int    // of a line; a longer one fails, and is never held whole. 0 is DefaultMaxBytes
 }
 
-// Count is how many lines there were, and how many of them failed.
-type Count struct{ Lines, Failed int }
+// LineCount is how many lines there were, and how many of them failed.
+type LineCount struct{ Lines, Failed int }
 
-// Each answers each line of in that is not blank with one line of JSON on out, so that a program may talk to it line by line. A
+// EachLine answers each line of in that is not blank with one line of JSON on out, so that a program may talk to it line by line. A
 // line whose answer is an error becomes {"error": ...}; an answer of nil writes nothing. The error at the end
 // names the lines that failed, with exit code 3.
-func Each(ctx context.Context, in io.Reader, out io.Writer, o Options, answer func(line []byte) (any, error)) (Count, error) {
+func EachLine(ctx context.Context, in io.Reader, out io.Writer, o LineOptions, answer func(line []byte) (any, error)) (LineCount, error) {
 	if o.Name == "" {
 		o.Name = "stdin"
 	}
 	if o.MaxBytes == 0 {
-		o.MaxBytes = DefaultMaxBytes
+		o.MaxBytes = MaxLineBytes
 	}
 	r := bufio.NewReaderSize(in, 64<<10)
 	e := json.NewEncoder(out)
@@ -44,7 +42,7 @@ func Each(ctx context.Context, in io.Reader, out io.Writer, o Options, answer fu
 		line, size, readErr := readLine(r, o.MaxBytes)
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			if err := context.Cause(ctx); err != nil {
-				return failed.Count, err
+				return failed.LineCount, err
 			}
 			failed.Lines++
 			var reply any
@@ -58,14 +56,14 @@ func Each(ctx context.Context, in io.Reader, out io.Writer, o Options, answer fu
 			}
 			if reply != nil { // else the answer wrote its own
 				if err := e.Encode(reply); err != nil {
-					return failed.Count, err
+					return failed.LineCount, err
 				}
 			}
 		}
 		if readErr == io.EOF {
-			return failed.Count, failed.error()
+			return failed.LineCount, failed.error()
 		} else if readErr != nil {
-			return failed.Count, readErr
+			return failed.LineCount, readErr
 		}
 	}
 }
@@ -87,7 +85,7 @@ const mostNamed = 20
 
 // failures are those of the lines of a stream.
 type failures struct {
-	Count
+	LineCount
 	name   string
 	where  []string
 	reason []string
