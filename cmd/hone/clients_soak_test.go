@@ -17,8 +17,8 @@ import (
 	"sync"
 	"testing"
 
-	"hone/internal/assets"
 	"hone/internal/basemodel"
+	"hone/internal/host/assets"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"

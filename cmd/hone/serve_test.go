@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/assets"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
+	"hone/internal/host/assets"
 )
 
 // installed returns an app over the real base model, which make setup installs.

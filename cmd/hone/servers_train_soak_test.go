@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hone/internal/assets"
 	"hone/internal/basemodel"
+	"hone/internal/host/assets"
 )
 
 // What a toy does in pure Go, SmolLM2-135M does by the plug-in.

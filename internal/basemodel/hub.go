@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/assets"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/host/assets"
 	"hone/internal/hub"
 	"hone/internal/learn/adapter"
 	"hone/internal/run"

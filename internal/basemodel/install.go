@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"hone/internal/assets"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/host/assets"
 )
 
 // Install downloads the plug-ins and models of names that are not here yet, each after a question. python is the interpreter whose pip

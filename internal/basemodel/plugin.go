@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hone/internal/assets"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/host/assets"
 )
 
 // Plugin is a PJRT plug-in and where it was found. Without a path there is none, and pure Go is used.

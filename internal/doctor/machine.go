@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"hone/internal/assets"
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/host/assets"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/plan"

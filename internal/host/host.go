@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"hone/internal/assets"
 	"hone/internal/console/sanitize"
 	"hone/internal/fault"
+	"hone/internal/host/assets"
 )
 
 // Host is the outside world with the global flags. All are plain values, so that a test sees the whole of what a command can see.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/assets"
 	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
@@ -17,6 +16,7 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/host/assets"
 	"hone/internal/job"
 	"hone/internal/metrics"
 	"hone/internal/recipe"

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"hone/internal/assets"
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -22,6 +21,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/host/assets"
 	"hone/internal/job"
 	"hone/internal/metrics"
 	"hone/internal/recipe"

@@ -19,12 +19,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"hone/internal/assets"
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
+	"hone/internal/host/assets"
 	"hone/internal/policy"
 	"hone/internal/serve"
 	"hone/internal/text/render"
