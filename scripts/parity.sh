@@ -78,11 +78,11 @@ go test -count=1 ./internal/hub -run TestPeer -peer "$(python_for $script)"
 sh scripts/vllm.sh .venv-peer/vllm
 
 for sink in tfevents mlflow wandb; do
-	script=internal/metrics/$sink/testdata/parity.py
+	script=internal/run/metrics/$sink/testdata/parity.py
 	echo "== $script"
 	"$(python_for $script)" $script
 done
-changed=$(git status --porcelain -- internal/metrics)
+changed=$(git status --porcelain -- internal/run/metrics)
 if [ -n "$changed" ]; then
 	echo "recorded anew, this differs from what is committed:" "$changed" >&2
 	exit 1

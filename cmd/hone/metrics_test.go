@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"hone/internal/console/sanitize"
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 // metricLines are the lines of a run's metrics.jsonl, by stage and step.

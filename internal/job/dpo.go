@@ -14,9 +14,9 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
-	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/run/metrics"
 	"hone/internal/toolset"
 )
 

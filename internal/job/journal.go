@@ -11,9 +11,9 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/mcp"
-	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/run/metrics"
 )
 
 // keepCheckpoints is how many of a stage stay on disk, beside the best.

@@ -26,9 +26,9 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
-	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/run/metrics"
 	"hone/internal/toolset"
 )
 

@@ -9,8 +9,8 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/metrics"
 	"hone/internal/recipe"
+	"hone/internal/run/metrics"
 )
 
 // statusOf is how a run ended that ended with an error, or nil.

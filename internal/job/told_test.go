@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hone/internal/data/overlap"
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 // Without a catalog nobody knows the servers of a split, which is not to be read as none.

@@ -14,10 +14,10 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/metrics"
 	"hone/internal/toolset"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 	"hone/internal/serve"
 )
 

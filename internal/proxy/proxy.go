@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"hone/internal/fault"
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 	"hone/internal/serve"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/metrics"
 	"hone/internal/policy"
+	"hone/internal/run/metrics"
 )
 
 // dialect is a protocol in which completions are asked for and told. It translates, and does nothing else: all dialects are answered

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 // Those that vLLM counts too have its names, and its label model_name.

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 // Options of a Server. Only Models is required.

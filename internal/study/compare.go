@@ -18,10 +18,10 @@ import (
 	"hone/internal/host"
 	"hone/internal/host/assets"
 	"hone/internal/job"
-	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/metrics"
 	"hone/internal/toolset"
 )
 

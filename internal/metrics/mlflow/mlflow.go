@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 // Options say where a run is tracked, and what is known of it at its beginning.

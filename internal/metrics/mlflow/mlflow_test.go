@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 var server = flag.String("mlflow", "", "URL of a real tracking server: what it is asked and answers is recorded as testdata/contract.json")

@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"time"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 // Options say where metrics are shown. Either may be empty.

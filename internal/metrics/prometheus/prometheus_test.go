@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 // Writer keeps one file of events in a folder. A row that comes again has the file written anew under its next name, which TensorBoard, also one

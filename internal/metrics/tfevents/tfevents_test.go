@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 var update = flag.Bool("update", false, "write testdata/golden.tfevents anew; make parity then looks whether TensorBoard reads it")

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 //go:embed bridge.py

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hone/internal/metrics"
+	"hone/internal/run/metrics"
 )
 
 var (

@@ -22,10 +22,10 @@ import (
 	"hone/internal/job"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp/scan"
-	"hone/internal/metrics"
 	"hone/internal/proxy/revise"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/run/metrics"
 	"hone/internal/toolset"
 )
 

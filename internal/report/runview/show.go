@@ -17,9 +17,9 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/metrics"
 	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/run/metrics"
 )
 
 // Run prints the run in path.

@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write docs/METRICS.md anew")
 const opening = `# Metrics
 
 What ` + "`metrics.jsonl`" + `, TensorBoard's files and tracking servers have of a run. This page is made from the code
-(` + "`go test ./internal/metrics -run TestDocs -update`" + `). Where TRL 1.16 has a metric, its name is taken.
+(` + "`go test ./internal/run/metrics -run TestDocs -update`" + `). Where TRL 1.16 has a metric, its name is taken.
 "same" says that TRL measures the same; other words say what TRL measures under that name.
 
 | metric | stages | means | TRL 1.16 |
