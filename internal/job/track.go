@@ -11,9 +11,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/host"
 	"hone/internal/learn/engine"
-	"hone/internal/metrics/tfevents"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
+	"hone/internal/run/metrics/tfevents"
 )
 
 // Track is what a run tells of itself while it works: where its time goes, and its metrics to all that the configuration names. A nil Track
