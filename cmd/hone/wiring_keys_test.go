@@ -37,13 +37,13 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
-	"hone/internal/metrics/wandb"
 	"hone/internal/policy"
 	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
 	"hone/internal/run/metrics"
 	"hone/internal/run/metrics/mlflow"
 	"hone/internal/run/metrics/prometheus"
+	"hone/internal/run/metrics/wandb"
 	"hone/internal/toolset"
 )
 

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"hone/internal/config"
-	"hone/internal/metrics/wandb"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
 	"hone/internal/run/metrics/mlflow"
 	"hone/internal/run/metrics/prometheus"
+	"hone/internal/run/metrics/wandb"
 )
 
 // outside opens the sinks of a run that other programs read.
