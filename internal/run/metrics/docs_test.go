@@ -31,7 +31,7 @@ func TestDocs(t *testing.T) {
 		}
 		text += fmt.Sprintf("| `%s` | %s | %s | %s |\n", n.Name, n.Stages, n.Means, trl)
 	}
-	const page = "../../docs/METRICS.md"
+	const page = "../../../docs/METRICS.md"
 	if *update {
 		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -77,7 +77,7 @@ func scripts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	for _, root := range []string{"gpu", "scripts", "docs"} {
-		err := filepath.WalkDir(filepath.Join("../..", root), func(file string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join("../../..", root), func(file string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err

@@ -26,7 +26,7 @@ with tempfile.TemporaryDirectory() as folder:
                 if s.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.2)
-        subprocess.run(["go", "test", "-count=1", "./internal/run/metrics/mlflow", "-run", "TestContract", "-mlflow", url], check=True, cwd=HERE.parents[3])
+        subprocess.run(["go", "test", "-count=1", "./internal/run/metrics/mlflow", "-run", "TestContract", "-mlflow", url], check=True, cwd=HERE.parents[4])
         import mlflow
 
         client = mlflow.MlflowClient(url)

@@ -37,7 +37,7 @@ def records(path):
 
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run(["go", "test", "-count=1", "./internal/run/metrics/wandb", "-run", "TestBridge$", "-wandb", sys.executable, "-wandb-dir", folder],
-                   check=True, cwd=HERE.parents[3])
+                   check=True, cwd=HERE.parents[4])
     rows, ids, axes, exits = [], set(), {}, []
     for path in sorted(glob.glob(f"{folder}/wandb/offline-run-*/*.wandb")):
         for r in records(path):
