@@ -17,9 +17,9 @@ import (
 	"testing"
 
 	"hone/internal/console/sanitize"
+	"hone/internal/engine"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/sample"
 	away "hone/internal/policy/remote"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 )
 
 // check compares the fused attention of two rows after a prefix, forward and backward, with attention in float32 that

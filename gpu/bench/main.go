@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/model"
 )
 

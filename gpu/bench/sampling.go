@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/policy"

@@ -5,9 +5,9 @@ package basemodel
 import (
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/engine"
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/policy"

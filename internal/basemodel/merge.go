@@ -13,9 +13,9 @@ import (
 	"syscall"
 
 	"hone/internal/config"
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"hone/internal/config"
+	"hone/internal/engine"
 	"hone/internal/host"
-	"hone/internal/learn/engine"
 )
 
 // ProgramCache is where compiled programs are kept: a folder of hone's downloads. It keeps none where the configuration has

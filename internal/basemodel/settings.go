@@ -2,10 +2,10 @@ package basemodel
 
 import (
 	"hone/internal/config"
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/plan"

@@ -6,10 +6,10 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/host/assets"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/plan"
 )

@@ -9,9 +9,9 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/learn/train"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hone/internal/config"
+	"hone/internal/engine"
 	"hone/internal/host"
-	"hone/internal/learn/engine"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
 	"hone/internal/run/metrics/tfevents"

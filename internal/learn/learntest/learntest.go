@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 )

@@ -5,7 +5,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 )
 
 // Adapters are adapters of one shape as the programs of a sampler take them: apart from the weights, y = W x + B (s A x), in the

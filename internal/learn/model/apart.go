@@ -6,7 +6,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 )
 
 // applied are adapters that a decoder applies beside its weights.

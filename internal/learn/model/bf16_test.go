@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 )

@@ -3,7 +3,7 @@ package model
 import (
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 )
 
 // CompileChecksum compiles what ReadChecksums is given: adapter [A] -> ChecksumOf it.

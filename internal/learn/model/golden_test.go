@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/engine"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 )

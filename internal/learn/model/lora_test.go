@@ -15,9 +15,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"pgregory.net/rapid"
 
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"

@@ -11,8 +11,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"hone/internal/engine"
 	"hone/internal/fault"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/modelfile"
 )
 

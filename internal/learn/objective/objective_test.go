@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"pgregory.net/rapid"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 )
 

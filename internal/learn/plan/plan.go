@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"

@@ -3,7 +3,7 @@ package plan
 import (
 	"context"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
 	"hone/internal/policy"

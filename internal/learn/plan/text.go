@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 )
 
 // Text is the program in StableHLO for a person: what each input and each result is, then one operation a line, with a comment

@@ -1,7 +1,7 @@
 package publish
 
 import (
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/model"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 )
 
 // Source has the policy that is published.

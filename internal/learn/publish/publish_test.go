@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"

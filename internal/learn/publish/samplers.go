@@ -1,6 +1,6 @@
 package publish
 
-import "hone/internal/learn/engine"
+import "hone/internal/engine"
 
 // Arrays is a sampler that takes an adapter as an array of its engine; *samplers.Samplers is one.
 type Arrays interface {

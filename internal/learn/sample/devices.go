@@ -1,6 +1,6 @@
 package sample
 
-import "hone/internal/learn/engine"
+import "hone/internal/engine"
 
 // A sampler whose weights are sharded runs on all devices of its engine at once, as each needs what the others hold. Each
 // device has slots of its own, s.slots of them: slot i is on device i / s.slots. What programs are told and what they answer

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/policy"

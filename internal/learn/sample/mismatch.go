@@ -1,6 +1,6 @@
 package sample
 
-import "hone/internal/learn/engine"
+import "hone/internal/engine"
 
 // bounds on the mean mismatch KL of sampler and trainer, in nats a token, beyond which a run stops. Each is above what was measured, with room for
 // real models and longer texts, and below what a sampler without the trained adapter gave (docs/ENGINE.md, section 7, has both and how they were measured). They bound

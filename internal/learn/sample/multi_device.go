@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/model"
 	"hone/internal/policy"
 )

@@ -3,7 +3,7 @@ package sample
 import (
 	"math"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/policy"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"hone/internal/engine"
 	"hone/internal/fault"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 )

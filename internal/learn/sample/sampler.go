@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hone/internal/engine"
 	"hone/internal/fault"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/policy"
 )

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/policy"

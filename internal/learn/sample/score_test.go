@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"

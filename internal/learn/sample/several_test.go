@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/policy"

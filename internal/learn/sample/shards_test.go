@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/policy"

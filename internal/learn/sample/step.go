@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/policy"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/policy"
 )

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"pgregory.net/rapid"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 )
 

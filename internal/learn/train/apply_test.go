@@ -14,9 +14,9 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/graph"
 
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 )
 
 // applyTo applies a gradient given as numbers.

@@ -1,7 +1,7 @@
 package train
 
 import (
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/model"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 )
 

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 )
 

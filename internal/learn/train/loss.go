@@ -8,8 +8,8 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/objective"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/gomlx/go-xla/pjrt"
 
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 )
 
 // full is a program of a device that has no more memory for it.

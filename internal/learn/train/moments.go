@@ -1,7 +1,7 @@
 package train
 
 import (
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 )
 
 // store is how Adam's two moments lie on the device between steps.

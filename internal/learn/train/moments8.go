@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 )
 
 // blockwise stores moments in 8 bits a number, by block-wise dynamic quantisation (arXiv 2110.02861, sections 2.1 and

@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"pgregory.net/rapid"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 )
 
 // Some of the values by hand: each decade's are its upper nine tenths cut into 2^i (signed) or 2^(i+1) parts, their middles.

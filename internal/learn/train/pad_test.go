@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 )
 
 func TestPad(t *testing.T) {

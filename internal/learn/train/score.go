@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 )
 
 // Score returns the logprobs of a batch's trained tokens under the trainer's adapter, at a temperature above 0. They are aligned with the

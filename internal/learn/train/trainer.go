@@ -10,9 +10,9 @@ import (
 
 	"github.com/gomlx/compute/shapes"
 
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 )
 

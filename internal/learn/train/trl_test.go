@@ -9,12 +9,12 @@ import (
 	"slices"
 	"testing"
 
+	"hone/internal/engine"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/recipe"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 )
 

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"

@@ -11,10 +11,10 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
+	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
 	"hone/internal/policy"

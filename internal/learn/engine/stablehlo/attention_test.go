@@ -10,7 +10,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/learntest"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine"
+	"hone/internal/engine"
 	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/learntest"
 )
