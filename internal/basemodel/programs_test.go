@@ -12,9 +12,9 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
+	"hone/internal/engine/programs"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine/programs"
 )
 
 // Programs are kept beside the downloads, under what the compiler reads of the environment, and not where they are not to be.

@@ -7,10 +7,10 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/engine"
+	"hone/internal/engine/programs"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/host/assets"
-	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/plan"
 )
 

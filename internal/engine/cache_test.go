@@ -16,7 +16,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/engine/programs"
+	"hone/internal/engine/programs"
 	"hone/internal/learn/learntest"
 )
 

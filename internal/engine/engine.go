@@ -18,8 +18,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
+	"hone/internal/engine/programs"
 	"hone/internal/fault"
-	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/engine/stablehlo"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 
 	"hone/internal/digest"
-	"hone/internal/learn/engine/programs"
+	"hone/internal/engine/programs"
 )
 
 // program is a compiled program.
