@@ -4,7 +4,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine/stablehlo"
+	"hone/internal/engine/stablehlo"
 )
 
 // NewToken is what a layer's attention is told of one new token of each row, whose key and value go into the row's cache.

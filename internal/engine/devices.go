@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
+	"hone/internal/engine/stablehlo"
 	"hone/internal/fault"
-	"hone/internal/learn/engine/stablehlo"
 )
 
 // NumDevices returns how many devices programs run on.

@@ -3,7 +3,7 @@ package engine
 import (
 	"github.com/gomlx/compute/shapes"
 
-	"hone/internal/learn/engine/stablehlo"
+	"hone/internal/engine/stablehlo"
 )
 
 // Dry is an engine without a device. Samplers and trainers work on it as on any: it notes which programs they compile and

@@ -19,8 +19,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine/programs"
+	"hone/internal/engine/stablehlo"
 	"hone/internal/fault"
-	"hone/internal/learn/engine/stablehlo"
 )
 
 // Engine owns a device, or several: programs then run on all at once, and a buffer is an array of the same shape on each.

@@ -3,8 +3,8 @@ package engine
 import (
 	"fmt"
 
+	"hone/internal/engine/stablehlo"
 	"hone/internal/fault"
-	"hone/internal/learn/engine/stablehlo"
 )
 
 // Memory is what a compiled program needs of its device, in bytes.

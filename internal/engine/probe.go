@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"hone/internal/engine/stablehlo"
 	"hone/internal/fault"
-	"hone/internal/learn/engine/stablehlo"
 )
 
 // Library is a plug-in that can be loaded, with the version of its PJRT API.

@@ -4,7 +4,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 
-	"hone/internal/learn/engine/stablehlo"
+	"hone/internal/engine/stablehlo"
 )
 
 // Thin is what an adapter adds to a product of joined weights, [W; A] x: with y = W x and d = A x it is y + B d, rounded once. Bands of y's columns take columns of

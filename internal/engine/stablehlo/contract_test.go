@@ -26,7 +26,7 @@ import (
 // The contract of this backend: each operation gives what GoMLX's pure-Go backend gives, or what is written down where that
 // backend has no such operation or, for the reason named, another answer.
 //
-// go test ./internal/learn/engine/stablehlo -args -plugin PATH holds another plug-in to it, such as one for CUDA.
+// go test ./internal/engine/stablehlo -args -plugin PATH holds another plug-in to it, such as one for CUDA.
 
 // contract is one operation on one set of inputs.
 type contract struct {
