@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/data/redact"
+	"hone/internal/data/curate"
 	"hone/internal/fault"
 	"hone/internal/job"
 )
@@ -15,7 +15,7 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "redact DATA",
 		Short: "Put placeholders in place of secrets and personal data",
-		Long: "redact looks for " + strings.Join(redact.Kinds(), ", ") + ", and puts placeholders such as [EMAIL_1] in their place. A value has one placeholder\n" +
+		Long: "redact looks for " + strings.Join(curate.RedactKinds(), ", ") + ", and puts placeholders such as [EMAIL_1] in their place. A value has one placeholder\n" +
 			"in all of its trace. Names of persons and postal addresses are not found. Each trace's redaction can be undone.\n" +
 			"DATA and its ledger still hold all values: only what hone curate export writes is clean.",
 		Example: "  hone curate redact traces/trajectories.jsonl --dry-run\n  hone curate redact traces/trajectories.jsonl --kind secret --kind email",
@@ -32,6 +32,6 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 		a.Say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back. DATA and its ledger still hold them all: only what hone curate export writes is clean", fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"))
 		return a.Print(done, rows)
 	})
-	c.Flags().StringSliceVar(&kinds, "kind", nil, "what to look for: "+strings.Join(redact.Kinds(), ", ")+" (default all; may be repeated)")
+	c.Flags().StringSliceVar(&kinds, "kind", nil, "what to look for: "+strings.Join(curate.RedactKinds(), ", ")+" (default all; may be repeated)")
 	return c
 }

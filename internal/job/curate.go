@@ -17,7 +17,6 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
-	"hone/internal/data/redact"
 	"hone/internal/data/source"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -110,8 +109,8 @@ func (d *Desk) Rules(r curate.Rules) (curate.Ruled, error) {
 // Redact puts placeholders in place of secrets and personal data, and says of which traces what then does not hold any more.
 func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, error) {
 	for _, kind := range kinds {
-		if !slices.Contains(redact.Kinds(), kind) {
-			return curate.Redaction{}, nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no kind %q", kind), Where: "--kind", Next: "the kinds are " + strings.Join(redact.Kinds(), ", ")}
+		if !slices.Contains(curate.RedactKinds(), kind) {
+			return curate.Redaction{}, nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no kind %q", kind), Where: "--kind", Next: "the kinds are " + strings.Join(curate.RedactKinds(), ", ")}
 		}
 	}
 	before := map[string]int{}
@@ -120,7 +119,7 @@ func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, e
 	}
 	done, err := d.Curation.Redact(d.x.Author, kinds)
 	rows := [][]string{{"kind", "values", "times", "traces"}}
-	for _, kind := range redact.Kinds() {
+	for _, kind := range curate.RedactKinds() {
 		times, traces := 0, map[string]bool{}
 		for _, v := range done.Values {
 			if v.Kind == kind {

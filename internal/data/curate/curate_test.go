@@ -16,7 +16,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/redact"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -162,7 +161,7 @@ func anyOp(t *rapid.T, c *Curation) Op {
 	return Op{Do: rapid.SampledFrom([]string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate, Accept, Reject, Redact, Undo}).Draw(t, "do"),
 		Trace: traces[rapid.IntRange(0, len(traces)-1).Draw(t, "trace")].ID, Turn: rapid.IntRange(0, 3).Draw(t, "turn"), Message: rapid.IntRange(0, 11).Draw(t, "message"), Call: rapid.IntRange(0, 1).Draw(t, "call"),
 		Text: rapid.SampledFrom([]string{`{"text": "y"}`, "word", ""}).Draw(t, "text"), Rating: rapid.IntRange(1, 5).Draw(t, "rating"), Of: rapid.IntRange(1, 12).Draw(t, "of"), Author: "any",
-		Values: []redact.Value{{Kind: redact.Secret, Text: rapid.SampledFrom([]string{"first", "one", "1"}).Draw(t, "value"), Placeholder: "[SECRET_1]"}}}
+		Values: []Value{{Kind: Secret, Text: rapid.SampledFrom([]string{"first", "one", "1"}).Draw(t, "value"), Placeholder: "[SECRET_1]"}}}
 }
 
 // A trace that was edited in ten ways and more, and whose operations were undone from the last, is the trace. What was done is in the

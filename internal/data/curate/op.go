@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/redact"
 	"hone/internal/fault"
 )
 
@@ -45,7 +44,7 @@ type Op struct {
 	Why     string `json:"why,omitempty"`
 	Of      int    `json:"of,omitempty"`
 
-	Values []redact.Value `json:"values,omitempty"`
+	Values []Value `json:"values,omitempty"`
 
 	Diff *Diff `json:"diff,omitempty"` // what it did to the trace's messages
 }
@@ -128,7 +127,7 @@ type Trace struct {
 
 	stale     []stale // edited calls with the results of others, in the order in which they were edited
 	rewritten []stale // edited calls that nobody has accepted the trace with
-	redacted  []redact.Value
+	redacted  []Value
 }
 
 // clone copies what operations change.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"hone/internal/data/redact"
 )
 
 // Redaction is what was redacted.
@@ -32,11 +30,11 @@ func (c *Curation) Redact(author string, kinds []string) (Redaction, error) {
 	var ops []Op
 	for _, t := range c.Traces() {
 		var texts []string
-		o := redact.Options{Kinds: kinds, Known: c.standIns(t)}
+		o := RedactOptions{Kinds: kinds, Known: c.standIns(t)}
 		t.eachText(func(s *string) {
-			texts, o.Numbers = append(texts, redact.Texts(*s)...), append(o.Numbers, redact.Numbers(*s)...)
+			texts, o.Numbers = append(texts, Texts(*s)...), append(o.Numbers, Numbers(*s)...)
 		})
-		values := redact.Values(texts, o)
+		values := Values(texts, o)
 		if len(values) == 0 {
 			continue
 		}
@@ -60,7 +58,7 @@ func (c *Curation) Redact(author string, kinds []string) (Redaction, error) {
 			seen[v.Placeholder] = true
 			out.Kinds[v.Kind]++
 			r := Redacted{Trace: op.Trace, Operation: op.Seq, Kind: v.Kind, Placeholder: v.Placeholder, Length: len(v.Text)}
-			t.eachText(func(s *string) { r.Times += redact.Count(*s, v.Placeholder) })
+			t.eachText(func(s *string) { r.Times += Count(*s, v.Placeholder) })
 			out.Values = append(out.Values, r)
 		}
 	}
@@ -103,8 +101,8 @@ func (t *Trace) eachText(f func(*string)) {
 }
 
 // redact puts placeholders in place of values.
-func (t *Trace) redact(values []redact.Value) {
-	t.eachText(func(s *string) { *s = redact.Apply(*s, values) })
+func (t *Trace) redact(values []Value) {
+	t.eachText(func(s *string) { *s = Apply(*s, values) })
 	t.redacted = slices.Concat(t.redacted, values)
 }
 

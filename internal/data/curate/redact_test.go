@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/redact"
 	"hone/internal/episode/trajectory"
 )
 
@@ -22,7 +21,7 @@ func TestRedact(t *testing.T) {
 	c := fresh(t, r, other, example("z"))
 	before, _ := json.Marshal(c.Traces())
 	found, err := c.Redact("me", nil)
-	if err != nil || found.Traces != 2 || found.Kinds[redact.Email] != 2 || found.Kinds[redact.Secret] != 1 || found.Kinds[redact.Phone] != 1 || len(found.Values) != 4 || len(c.Ops()) != 2 {
+	if err != nil || found.Traces != 2 || found.Kinds[Email] != 2 || found.Kinds[Secret] != 1 || found.Kinds[Phone] != 1 || len(found.Values) != 4 || len(c.Ops()) != 2 {
 		t.Fatalf("%+v %v", found, err)
 	}
 	x, _ := c.Trace("x")
@@ -40,7 +39,7 @@ func TestRedact(t *testing.T) {
 	if x.Row.NotDemonstrated() != "" || !hasTerm(&x.Row, "checks") || x.Edited {
 		t.Errorf("what was proven of a value is proven of its placeholder: %+v", x.Row.Terms)
 	}
-	i := slices.IndexFunc(found.Values, func(v Redacted) bool { return v.Trace == "x" && v.Kind == redact.Email })
+	i := slices.IndexFunc(found.Values, func(v Redacted) bool { return v.Trace == "x" && v.Kind == Email })
 	if v := found.Values[i]; v.Placeholder != "[EMAIL_1]" || v.Times != 8 || v.Operation != 1 {
 		t.Errorf("%+v", v)
 	}
@@ -52,7 +51,7 @@ func TestRedact(t *testing.T) {
 	if after, _ := json.Marshal(c.Traces()); string(after) != string(before) {
 		t.Errorf("%s", after)
 	}
-	if some, err := c.Redact("me", []string{redact.Secret}); err != nil || some.Traces != 1 || some.Kinds[redact.Email] != 0 {
+	if some, err := c.Redact("me", []string{Secret}); err != nil || some.Traces != 1 || some.Kinds[Email] != 0 {
 		t.Errorf("%+v %v", some, err)
 	}
 }
@@ -69,7 +68,7 @@ func TestRedactNumbers(t *testing.T) {
 		t.Fatalf("%+v %v", found, err)
 	}
 	for _, v := range found.Values {
-		if want := map[string]Redacted{redact.Phone: {"x", 1, redact.Phone, "1000000002", 12, 5}, redact.Secret: {"x", 1, redact.Secret, "10000001", 8, 2}}[v.Kind]; v != want {
+		if want := map[string]Redacted{Phone: {"x", 1, Phone, "1000000002", 12, 5}, Secret: {"x", 1, Secret, "10000001", 8, 2}}[v.Kind]; v != want {
 			t.Errorf("%+v, want %+v", v, want)
 		}
 	}

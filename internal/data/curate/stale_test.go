@@ -9,7 +9,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/redact"
 	"hone/internal/episode/trajectory"
 )
 
@@ -81,7 +80,7 @@ func TestResultsOfEditedCalls(t *testing.T) {
 func TestMisfitsOfEditedCalls(t *testing.T) {
 	edit := func(message int, text string) Op { return Op{Do: EditArguments, Message: message, Text: text} }
 	const wrong, wrongToo = `{"text": 1}`, `{}`
-	mail := Op{Do: Redact, Values: []redact.Value{{Kind: redact.Email, Text: "ann@acme.io", Placeholder: "[EMAIL_1]", Deep: true}}}
+	mail := Op{Do: Redact, Values: []Value{{Kind: Email, Text: "ann@acme.io", Placeholder: "[EMAIL_1]", Deep: true}}}
 	for name, tc := range map[string]struct {
 		ops  []Op
 		want string // the messages of calls that are told of

@@ -1,4 +1,4 @@
-package redact
+package curate
 
 import (
 	"encoding/json"
@@ -38,7 +38,7 @@ func items(t testing.TB, name string) []item {
 func measure(t testing.TB, list []item) (recall, precision float64) {
 	labels, gone, found, right := 0, 0, 0, 0
 	for _, x := range list {
-		left := Replace(x.Text, Values([]string{x.Text}, Options{}))
+		left := Replace(x.Text, Values([]string{x.Text}, RedactOptions{}))
 		for _, l := range x.Labels {
 			if labels++; !strings.Contains(left, l.Value) {
 				gone++
@@ -84,7 +84,7 @@ func TestRecallAndPrecision(t *testing.T) {
 // One value has one placeholder, in a call's arguments and in its result alike, and arguments that were JSON are JSON.
 func TestPlaceholdersAreConsistent(t *testing.T) {
 	texts := []string{`mail Ann@acme.io and bob@acme.io, key -----BEGIN PRIVATE KEY-----` + "\nabc\n" + `-----END PRIVATE KEY-----`, `{"to": "ann@acme.io", "cc": ["bob@acme.io"], "key": "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"}`, `sent to ann@acme.io`, `open /home/carla/a and "C:\\Users\\carla\\b"`}
-	values := Values(texts, Options{})
+	values := Values(texts, RedactOptions{})
 	var got []string
 	for _, text := range texts {
 		got = append(got, Replace(text, values))
@@ -94,10 +94,10 @@ func TestPlaceholdersAreConsistent(t *testing.T) {
 			t.Errorf("%s\nwant %s\n%+v", got[i], want, values)
 		}
 	}
-	if v := Values(texts, Options{Kinds: []string{IP, Card}}); len(v) != 0 {
+	if v := Values(texts, RedactOptions{Kinds: []string{IP, Card}}); len(v) != 0 {
 		t.Errorf("other kinds: %+v", v)
 	}
-	if got := Replace("ann@acme.iox and xann@acme.io and ann@acme.io", Values([]string{"to ann@acme.io"}, Options{})); got != "ann@acme.iox and xann@acme.io and [EMAIL_1]" {
+	if got := Replace("ann@acme.iox and xann@acme.io and ann@acme.io", Values([]string{"to ann@acme.io"}, RedactOptions{})); got != "ann@acme.iox and xann@acme.io and [EMAIL_1]" {
 		t.Error(got)
 	}
 }
@@ -108,14 +108,14 @@ func TestNumbersStayNumbers(t *testing.T) {
 	said := "Call me at 415-555-0123, not at 415-555-0144. The ticket is 1000000001."
 	for name, tc := range map[string]struct {
 		texts      []string
-		o          Options
+		o          RedactOptions
 		json, said string
 	}{
-		"as ledgers have it":        {Texts(text), Options{}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said},
-		"a number":                  {Texts(text), Options{Numbers: Numbers(text)}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said},
-		"and in a text":             {append(Texts(text), said), Options{Numbers: Numbers(text)}, `{"phone": 1000000002, "again": [1000000002], "fax": 1000000003, "cell": 12345678, "context": 1700000000}`, "Call me at 1000000002, not at [PHONE_3]. The ticket is 1000000001."},
-		"where others are redacted": {append(Texts(text), said, "[PHONE_7], [EMAIL_9]"), Options{Numbers: Numbers(text), Known: []string{"1000000003"}}, `{"phone": 1000000002, "again": [1000000002], "fax": 1000000004, "cell": 12345678, "context": 1700000000}`, "Call me at 1000000002, not at [PHONE_10]. The ticket is 1000000001."},
-		"that is known":             {Texts(text), Options{Numbers: Numbers(text), Known: []string{"4155550199"}}, `{"phone": 1000000001, "again": [1000000001], "fax": 4155550199, "cell": 12345678, "context": 1700000000}`, said},
+		"as ledgers have it":        {Texts(text), RedactOptions{}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said},
+		"a number":                  {Texts(text), RedactOptions{Numbers: Numbers(text)}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said},
+		"and in a text":             {append(Texts(text), said), RedactOptions{Numbers: Numbers(text)}, `{"phone": 1000000002, "again": [1000000002], "fax": 1000000003, "cell": 12345678, "context": 1700000000}`, "Call me at 1000000002, not at [PHONE_3]. The ticket is 1000000001."},
+		"where others are redacted": {append(Texts(text), said, "[PHONE_7], [EMAIL_9]"), RedactOptions{Numbers: Numbers(text), Known: []string{"1000000003"}}, `{"phone": 1000000002, "again": [1000000002], "fax": 1000000004, "cell": 12345678, "context": 1700000000}`, "Call me at 1000000002, not at [PHONE_10]. The ticket is 1000000001."},
+		"that is known":             {Texts(text), RedactOptions{Numbers: Numbers(text), Known: []string{"4155550199"}}, `{"phone": 1000000001, "again": [1000000001], "fax": 4155550199, "cell": 12345678, "context": 1700000000}`, said},
 	} {
 		values := Values(tc.texts, tc.o)
 		if got := Apply(text, values); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(tc.json, " ", "") {
@@ -142,7 +142,7 @@ func TestSpellingsOfOneNumber(t *testing.T) {
 		"password: 415555x2671 | 415 555x2671":                                           "password: [SECRET_1] | 415 555x2671", // a secret has one spelling
 	} {
 		before, after, _ := strings.Cut(text, " | ")
-		values := Values([]string{before, after}, Options{})
+		values := Values([]string{before, after}, RedactOptions{})
 		if got := Replace(before, values) + " | " + Replace(after, values); got != want {
 			t.Errorf("%s\n%s, want\n%s\n%+v", text, got, want, values)
 		}
@@ -152,7 +152,7 @@ func TestSpellingsOfOneNumber(t *testing.T) {
 			}
 		}
 	}
-	if v := Values([]string{"Call 415-555-2671", "x 4155552671"}, Options{Known: []string{"4155552671"}}); len(v) != 1 {
+	if v := Values([]string{"Call 415-555-2671", "x 4155552671"}, RedactOptions{Known: []string{"4155552671"}}); len(v) != 1 {
 		t.Errorf("what stands for another is nobody's: %+v", v)
 	}
 }
@@ -168,12 +168,12 @@ func TestKeysOfObjects(t *testing.T) {
 		`{"password": "username", "username": {"username": 1}}`:    `{"password": "[SECRET_1]", "username": {"username": 1}}`,
 		`{"/home/ada/x.txt": {}}`:                                  `{"/home/[NAME_1]/x.txt": {}}`,
 	} {
-		values := Values(Texts(text), Options{Numbers: Numbers(text)})
+		values := Values(Texts(text), RedactOptions{Numbers: Numbers(text)})
 		got := Apply(text, values)
 		if got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
-		if again := Values(Texts(got), Options{Known: []string{"1000000001"}}); len(again) != 0 {
+		if again := Values(Texts(got), RedactOptions{Known: []string{"1000000001"}}); len(again) != 0 {
 			t.Errorf("%s: found again: %+v", got, again)
 		}
 	}
@@ -193,7 +193,7 @@ func TestGivenNumbers(t *testing.T) {
 		"behind others that fall": {`{"to": "ann@acme.io"}`, "[EMAIL_10], [EMAIL_7], [EMAIL_9]", "[EMAIL_11]"},
 	} {
 		var got []string
-		for _, v := range Values(append(Texts(tc.text), tc.also), Options{Numbers: Numbers(tc.text)}) {
+		for _, v := range Values(append(Texts(tc.text), tc.also), RedactOptions{Numbers: Numbers(tc.text)}) {
 			if !slices.Contains(got, v.Placeholder) {
 				got = append(got, v.Placeholder)
 			}
@@ -204,7 +204,7 @@ func TestGivenNumbers(t *testing.T) {
 		}
 	}
 	full := []Value{{Kind: Secret, Text: "77", Placeholder: "[SECRET_1]"}, {Kind: Secret, Text: "78", Placeholder: "[SECRET_2]"}}
-	giveNumbers(full, []string{"of 11, 12, 13, 14, 15, 16, 17 and 18"}, Options{Numbers: []string{"77", "78"}})
+	giveNumbers(full, []string{"of 11, 12, 13, 14, 15, 16, 17 and 18"}, RedactOptions{Numbers: []string{"77", "78"}})
 	if got := full[0].Placeholder + full[1].Placeholder; got != "19[SECRET_2]" {
 		t.Errorf("%s: there is one number of two digits", got)
 	}
@@ -237,7 +237,7 @@ func TestNestedJSON(t *testing.T) {
 		"- [ ] call {} 415-555-2671 [ ] `{\"phone\": \"4155552671\"}`":                     "- [ ] call {} [PHONE_1] [ ] `{\"phone\": \"[PHONE_1]\"}`",
 		"call [4155552671], phone 415-555-2671":                                            "call [[PHONE_1]], phone [PHONE_1]",
 	} {
-		values := Values(Texts(text), Options{Numbers: Numbers(text)})
+		values := Values(Texts(text), RedactOptions{Numbers: Numbers(text)})
 		if got := Apply(text, values); got != want {
 			t.Errorf("%s\n%s, want\n%s\n%+v", text, got, want, values)
 		}
@@ -272,12 +272,12 @@ func TestSmallNumbers(t *testing.T) {
 		`{"password": 12345678, "id": 12345678}`:                                  `{"password": 10000001, "id": 10000001}`,
 		`{"password": "1234", "year": "1234", "z": 1}`:                            `{"password": "[SECRET_1]", "year": "[SECRET_1]", "z": 1}`,
 	} {
-		values := Values(Texts(text), Options{Numbers: Numbers(text)})
+		values := Values(Texts(text), RedactOptions{Numbers: Numbers(text)})
 		got := Apply(text, values)
 		if got != want {
 			t.Errorf("%s\n%s, want\n%s\n%+v", text, got, want, values)
 		}
-		if again := Values(Texts(got), Options{Known: []string{"1001", "1002", "10000001"}}); len(again) != 0 {
+		if again := Values(Texts(got), RedactOptions{Known: []string{"1001", "1002", "10000001"}}); len(again) != 0 {
 			t.Errorf("%s: found again: %+v", got, again)
 		}
 	}
@@ -313,12 +313,12 @@ func TestFoundIsGone(t *testing.T) {
 			}
 			end = f.End
 		}
-		values := Values([]string{text}, Options{})
+		values := Values([]string{text}, RedactOptions{})
 		left := Replace(text, values)
 		if again := Replace(left, values); again != left {
 			r.Fatalf("%q became %q, then %q", text, left, again)
 		}
-		for _, v := range Values([]string{left}, Options{}) {
+		for _, v := range Values([]string{left}, RedactOptions{}) {
 			if strings.Contains(v.Text, "_1]") || strings.Contains(v.Text, "_2]") {
 				r.Fatalf("a placeholder was found: %+v in %q", v, left)
 			}
@@ -330,7 +330,7 @@ func FuzzFind(f *testing.F) {
 	for _, x := range items(f, "dev.jsonl") {
 		f.Add(x.Text)
 	}
-	f.Fuzz(func(t *testing.T, text string) { Replace(text, Values([]string{text}, Options{})) })
+	f.Fuzz(func(t *testing.T, text string) { Replace(text, Values([]string{text}, RedactOptions{})) })
 }
 
 // BenchmarkFind is how fast texts are looked through.

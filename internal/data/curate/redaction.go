@@ -1,10 +1,4 @@
-// Package redact finds secrets and personal data in the texts of a trace, and puts placeholders in their place: keys, tokens, passwords,
-// private keys, addresses of mail and machines, telephone numbers, cards, accounts,
-// social security numbers, and the names of users in paths. Each rule is a pattern
-// and, where there is one, the value's own checksum.
-//
-// Names of persons and postal addresses are not found: no pattern tells them from other words.
-package redact
+package curate
 
 import (
 	"cmp"
@@ -17,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kinds of what is found.
+// RedactKinds of what is found.
 const (
 	Secret = "secret" // keys, tokens, passwords, private keys
 	Email  = "email"
@@ -29,8 +23,8 @@ const (
 	SSN    = "ssn"  // social security number of the United States
 )
 
-// Kinds are all.
-func Kinds() []string { return []string{Secret, Email, Phone, Card, IBAN, IP, Name, SSN} }
+// RedactKinds are all.
+func RedactKinds() []string { return []string{Secret, Email, Phone, Card, IBAN, IP, Name, SSN} }
 
 // Found is a stretch of a text that is to be redacted.
 type Found struct {
@@ -74,8 +68,8 @@ type Value struct {
 	Deep        bool   `json:"deep,omitempty"` // in keys of objects and JSON in texts too; those of ledgers of before 2026-11-23 leave them, or what was done behind them would not fit
 }
 
-// Options of Values. The zero value looks for all kinds in texts that nobody has redacted.
-type Options struct {
+// RedactOptions of Values. The zero value looks for all kinds in texts that nobody has redacted.
+type RedactOptions struct {
 	Kinds   []string // that are looked for; none stands for all
 	Numbers []string // of the texts' JSON (Numbers): such a value has a number in its place, wherever it stands
 	Known   []string // that took the place of others already, and are nobody's
@@ -83,7 +77,7 @@ type Options struct {
 
 // Values are what is found in the texts of one trace, each with its placeholder: "[EMAIL_1]", or a number where it is one in JSON. One value
 // has one placeholder, however it is spelt in JSON or out of it, so that a call's arguments still say what its result says.
-func Values(texts []string, o Options) []Value {
+func Values(texts []string, o RedactOptions) []Value {
 	var out []Value
 	add := func(v Value) {
 		if !slices.Contains(out, v) {
@@ -153,7 +147,7 @@ var placeholders = regexp.MustCompile(`\[([A-Z]+)_(\d{1,6})\]`)
 
 // giveNumbers gives the values that are numbers in JSON a number in the place of their placeholder, of as many digits, so that a schema which
 // wants a number has one and a text says the same.
-func giveNumbers(values []Value, texts []string, o Options) {
+func giveNumbers(values []Value, texts []string, o RedactOptions) {
 	given, n := map[string]string{}, 0 // by placeholder
 	numbers := slices.Clone(o.Numbers)
 	for _, x := range o.Numbers {
