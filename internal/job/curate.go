@@ -17,7 +17,6 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
-	"hone/internal/data/source"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -52,7 +51,7 @@ func (x Curating) Open(h *host.Host) (*Desk, error) {
 	}
 	d := &Desk{x: x, checker: curate.NewChecker()}
 	tools := catalogs{x.Catalog, map[string]*mcp.Catalog{}}
-	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+source.Curation), curate.Options{ReadOnly: x.Look, Tools: tools.toolsFor})
+	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+formats.Curation), curate.Options{ReadOnly: x.Look, Tools: tools.toolsFor})
 	return d, err
 }
 

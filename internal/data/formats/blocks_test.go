@@ -4,8 +4,6 @@ import (
 	"compress/gzip"
 	"strings"
 	"testing"
-
-	"hone/internal/data/source"
 )
 
 // Anthropic's calls and results are parts of contents.
@@ -49,7 +47,7 @@ func TestWeightsInBetween(t *testing.T) {
 func TestDamageIsNoRow(t *testing.T) {
 	row := `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}`
 	rows, report, err := load(t, "rows.json", "["+row+",\n"+row, Options{})
-	if err != nil || len(rows) != 2 || report.Read != 2 || report.NumRefused() != 0 || !strings.Contains(strings.Join(report.Lines(), "\n"), "damaged: "+source.Cut) {
+	if err != nil || len(rows) != 2 || report.Read != 2 || report.NumRefused() != 0 || !strings.Contains(strings.Join(report.Lines(), "\n"), "damaged: "+Cut) {
 		t.Errorf("%+v %q %v", report, report.Lines(), err)
 	}
 	if _, _, err := load(t, "rows.json", "[\n", Options{}); err == nil || !strings.Contains(err.Error(), "not closed") {

@@ -7,7 +7,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/source"
 	"hone/internal/episode/trajectory"
 )
 
@@ -29,7 +28,7 @@ type own struct {
 // split takes the split of a row, which any format may have. One that is not known is refused: it may be one to be measured on.
 func (o *own) split(row *dataset.Row) error {
 	if o.Split != nil && o.Split.Kind() != 'n' && string(o.Split) != `""` {
-		if row.Split = source.SplitOf(text(o.Split)); row.Split == "" {
+		if row.Split = SplitOf(text(o.Split)); row.Split == "" {
 			return refuse(noSplit, "%.60q is neither train, validation nor test; correct or remove the member", string(o.Split))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/source"
 )
 
 // Pair is two conversations that begin alike and go on differently, one better than the other. Opening is where they part.
@@ -31,14 +30,14 @@ type preference struct {
 func LoadPairs(paths []string) ([]Pair, Report, error) {
 	report := Report{Formats: map[string]int{}, Refused: map[string]*Refused{}}
 	var pairs []Pair
-	err := source.Each(paths, source.Options{}, func(r source.Record) error {
+	err := Each(paths, SourceOptions{}, func(r Record) error {
 		x := item{Record: r, format: "preference"}
 		var p Pair
 		if x.Reason == "" {
 			var err error
 			if p, x.aside, err = pairOf(x.JSON); err != nil {
 				x.Reason, x.Detail = badShape, err.Error()
-				if flaw, detail := source.Flaw(x.JSON); flaw != "" {
+				if flaw, detail := Flaw(x.JSON); flaw != "" {
 					x.Reason, x.Detail = flaw, detail
 				} else if why, ok := errors.AsType[*refusal](err); ok {
 					x.Reason, x.Detail = why.reason, why.detail
@@ -77,7 +76,7 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 	}
 	split := ""
 	if v.Split.Kind() == '"' && text(v.Split) != "" {
-		if split = source.SplitOf(text(v.Split)); split == "" {
+		if split = SplitOf(text(v.Split)); split == "" {
 			return p, nil, refuse(noSplit, "%.60q", text(v.Split))
 		}
 	}

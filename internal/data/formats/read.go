@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hone/internal/data/dataset"
-	"hone/internal/data/source"
 	"hone/internal/fault"
 )
 
@@ -34,7 +33,7 @@ const mostSession = 64 << 20
 
 // item is a row on its way: what was read, then what was made of it.
 type item struct {
-	source.Record
+	Record
 	rest   [][]byte
 	row    dataset.Row
 	format string
@@ -86,7 +85,7 @@ func Read(paths []string, o Options, yield func(dataset.Row) error) (Report, err
 			todo <- w
 			return nil
 		}}
-		sourceErr = source.Each(paths, source.Options{MaxBytes: o.MaxBytes}, g.add)
+		sourceErr = Each(paths, SourceOptions{MaxBytes: o.MaxBytes}, g.add)
 		if sourceErr == nil {
 			sourceErr = g.end()
 		}
@@ -142,7 +141,7 @@ func (x *item) make(form *format) {
 		err = decode(data, &r.columns)
 	}
 	if err != nil {
-		if x.Reason, x.Detail = source.Flaw(data); x.Reason == "" {
+		if x.Reason, x.Detail = Flaw(data); x.Reason == "" {
 			x.Reason, x.Detail = badShape, "it is not an object, but begins with "+fmt.Sprintf("%.20q", data)
 		}
 		return
@@ -167,11 +166,11 @@ type gatherer struct {
 	bytes   int
 	session bool   // the last item is a session that further lines may belong to
 	said    []byte // a file of messages alone is one trace: what was read of it, a list not yet closed
-	saidAt  source.Record
+	saidAt  Record
 	file    string
 }
 
-func (g *gatherer) add(r source.Record) error {
+func (g *gatherer) add(r Record) error {
 	if r.File != g.file {
 		if err := g.close(); err != nil {
 			return err
@@ -200,7 +199,7 @@ func (g *gatherer) add(r source.Record) error {
 		if last.Reason == "" {
 			last.rest = append(last.rest, r.JSON)
 			if g.bytes += len(r.JSON); g.bytes > mostSession {
-				last.Reason, last.rest = source.TooLong, nil
+				last.Reason, last.rest = TooLong, nil
 			}
 		}
 		return nil
@@ -223,13 +222,13 @@ func (g *gatherer) flush() error {
 }
 
 // say adds a message to the trace that a file of messages is.
-func (g *gatherer) say(r source.Record) error {
+func (g *gatherer) say(r Record) error {
 	switch at := &g.saidAt; {
 	case at.Reason != "":
 	case r.Reason != "":
 		at.Reason, at.Detail = r.Reason, fmt.Sprintf("line %d of the file: %s", r.Line, r.Detail)
 	case len(g.said)+len(r.JSON) > mostSession:
-		at.Reason = source.TooLong
+		at.Reason = TooLong
 	default:
 		if len(g.said) > 1 {
 			g.said = append(g.said, ',')

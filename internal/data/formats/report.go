@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/data/source"
 	"hone/internal/fault"
 )
 
@@ -67,13 +66,13 @@ func (r *Report) NumRefused() int {
 
 // Next is what cures all that is damaged or refused, "" where nothing known does.
 func (r *Report) Next() string {
-	of := r.Refused[source.NotUTF8]
+	of := r.Refused[NotUTF8]
 	if of == nil || len(r.Refused) > 1 {
 		return ""
 	}
 	file := of.Places[0].Where
 	file = file[:strings.LastIndexByte(file, ':')]
-	return source.Recoded("LATIN1", file) + ", where it is Latin-1"
+	return Recoded("LATIN1", file) + ", where it is Latin-1"
 }
 
 // reasons are those of refusals, the most frequent first.

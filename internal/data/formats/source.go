@@ -1,7 +1,4 @@
-// Package source reads files of rows as a stream: JSON lines, JSON arrays and documents, and parquet, gzipped or not, alone or
-// in a folder. A row comes out as JSON text with the place it stands at; a row that cannot be read comes out as a refusal, and
-// those behind it are read all the same. No more than a few rows are held at once.
-package source
+package formats
 
 import (
 	"bufio"
@@ -39,8 +36,8 @@ const (
 	notClosed = "the array is not closed; the file may have been cut, and rows lost"
 )
 
-// Options of Each. The zero value is ready.
-type Options struct {
+// SourceOptions of Each. The zero value is ready.
+type SourceOptions struct {
 	MaxBytes int // of one row; a longer one is refused, and never held whole. 0 is 64 MiB
 }
 
@@ -61,7 +58,7 @@ func (r Record) Where() string { return fmt.Sprintf("%s:%d", r.File, r.Line) }
 // Each yields the rows of the files, in order. A folder stands for the .json, .jsonl and .parquet files in and below it, gzipped
 // or not, in the order of their names. It stops with yield's error. Its own are *fault.Error with exit code 2: a file that cannot
 // be opened or is of no known form.
-func Each(paths []string, o Options, yield func(Record) error) error {
+func Each(paths []string, o SourceOptions, yield func(Record) error) error {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = mostBytes
 	}
@@ -178,7 +175,7 @@ func SplitOf(name string) (split string) {
 	return split
 }
 
-func eachOf(path, split string, o Options, yield func(Record) error) error {
+func eachOf(path, split string, o SourceOptions, yield func(Record) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Err: err}

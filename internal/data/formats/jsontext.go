@@ -1,4 +1,4 @@
-package source
+package formats
 
 import (
 	"bufio"
@@ -16,8 +16,8 @@ import (
 )
 
 // eachJSON yields the rows of a text: its lines, or the elements of its array, or its documents.
-func eachJSON(in *bufio.Reader, path string, o Options, yield func(Record) error) error {
-	t := &text{in: in, line: 1, most: o.MaxBytes, yield: yield}
+func eachJSON(in *bufio.Reader, path string, o SourceOptions, yield func(Record) error) error {
+	t := &sourceText{in: in, line: 1, most: o.MaxBytes, yield: yield}
 	var err error
 	switch first, lone := opening(in); {
 	case first == '[' && !lone:
@@ -51,8 +51,8 @@ func opening(in *bufio.Reader) (first byte, lone bool) {
 // behind reports whether more stands after the first line: a list alone on the only line is an array of rows.
 func behind(rest []byte) bool { return len(bytes.TrimSpace(rest)) > 0 }
 
-// text is where reading stands.
-type text struct {
+// sourceText is where reading stands.
+type sourceText struct {
 	in     *bufio.Reader
 	line   int // of the next byte
 	most   int
@@ -61,7 +61,7 @@ type text struct {
 }
 
 // lines yields each line that is not blank.
-func (t *text) lines() error {
+func (t *sourceText) lines() error {
 	var line []byte
 	for {
 		line = line[:0]
@@ -94,7 +94,7 @@ func (t *text) lines() error {
 }
 
 // row yields a row's bytes, of which size were read; they are copied.
-func (t *text) row(line int, data []byte, size int) error {
+func (t *sourceText) row(line int, data []byte, size int) error {
 	data = bytes.TrimSpace(data)
 	r := Record{Line: line}
 	switch {
@@ -141,7 +141,7 @@ func Flaw(data []byte) (reason, detail string) {
 }
 
 // array yields the elements of an array. What is broken inside an element costs that element alone, as long as its brackets close.
-func (t *text) array() error {
+func (t *sourceText) array() error {
 	if b, err := t.skip(); err != nil || b != '[' {
 		return nil
 	}
@@ -165,14 +165,14 @@ func (t *text) array() error {
 }
 
 // afterArray refuses what stands behind the array, once.
-func (t *text) afterArray() error {
+func (t *sourceText) afterArray() error {
 	if _, err := t.skip(); err != nil {
 		return nil
 	}
 	return t.yield(Record{Line: t.line, Reason: NotJSON, Detail: "text behind the array"})
 }
 
-func (t *text) unclosed() error {
+func (t *sourceText) unclosed() error {
 	if t.failed != nil {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (t *text) unclosed() error {
 }
 
 // documents yields objects that follow each other.
-func (t *text) documents() error {
+func (t *sourceText) documents() error {
 	for {
 		b, err := t.skip()
 		if err != nil {
@@ -193,7 +193,7 @@ func (t *text) documents() error {
 }
 
 // skip reads to the next byte that is not blank.
-func (t *text) skip() (byte, error) {
+func (t *sourceText) skip() (byte, error) {
 	for {
 		b, err := t.in.ReadByte()
 		if err != nil {
@@ -213,7 +213,7 @@ func (t *text) skip() (byte, error) {
 }
 
 // value yields the value that begins with b; done tells that the text ended inside it.
-func (t *text) value(b byte) (done bool, err error) {
+func (t *sourceText) value(b byte) (done bool, err error) {
 	line, size := t.line, 0
 	var data []byte
 	depth, quoted, escaped := 0, false, false

@@ -1,4 +1,4 @@
-package source
+package formats
 
 import (
 	"fmt"

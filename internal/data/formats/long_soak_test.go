@@ -1,6 +1,6 @@
 //go:build soak
 
-package source
+package formats
 
 import "testing"
 

@@ -1,4 +1,4 @@
-package source
+package formats
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func write(t testing.TB, name string, data []byte) string {
 }
 
 // read tells records as "line text" or "line !reason".
-func read(t testing.TB, o Options, paths ...string) ([]string, error) {
+func read(t testing.TB, o SourceOptions, paths ...string) ([]string, error) {
 	t.Helper()
 	var out []string
 	err := Each(paths, o, func(r Record) error {
@@ -81,7 +81,7 @@ func TestForms(t *testing.T) {
 			if strings.HasSuffix(name, ".gz") {
 				data = zipped(t, tc.text)
 			}
-			if got, err := read(t, Options{}, write(t, name, data)); err != nil || !slices.Equal(got, tc.want) {
+			if got, err := read(t, SourceOptions{}, write(t, name, data)); err != nil || !slices.Equal(got, tc.want) {
 				t.Errorf("%s %q:\n got  %q (%v)\n want %q", name, tc.text, got, err, tc.want)
 			}
 		}
@@ -100,7 +100,7 @@ func TestFilesThatAreNoRows(t *testing.T) {
 		{[]byte("a,b\n1,2\n"), ErrForm, "parquet"}, {[]byte("PAR1"), ErrParquet, "again"}, {[]byte("PAR1xxxxxxxxxxxxPAR2"), ErrParquet, "again"},
 		{[]byte("PAR1xxxxxxxx\xff\xff\xff\x7fPAR1"), ErrParquet, "again"}, {[]byte("PAR1xxxxxxxx\x04\x00\x00\x00PAR1"), ErrParquet, "again"},
 	} {
-		_, err := read(t, Options{}, write(t, "a.jsonl", tc.data))
+		_, err := read(t, SourceOptions{}, write(t, "a.jsonl", tc.data))
 		var f *fault.Error
 		if !errors.Is(err, tc.is) || !errors.As(err, &f) || f.Code != fault.CodeUsage || !strings.Contains(f.Next, tc.next) {
 			t.Errorf("%q: %v", tc.data, err)
@@ -121,7 +121,7 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	var got []string
-	if err := Each([]string{dir}, Options{}, func(r Record) error {
+	if err := Each([]string{dir}, SourceOptions{}, func(r Record) error {
 		got = append(got, string(r.JSON)+r.Split)
 		return nil
 	}); err != nil {
@@ -130,7 +130,7 @@ func TestFolder(t *testing.T) {
 	if want := []string{`{"a":1}train`, `{"a":2}train`, `{"a":3}validation`, `{"a":4}test`}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if _, err := read(t, Options{}, t.TempDir()); fault.CodeOf(err) != fault.CodeUsage {
+	if _, err := read(t, SourceOptions{}, t.TempDir()); fault.CodeOf(err) != fault.CodeUsage {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -188,7 +188,7 @@ func longRow(t *testing.T, long, most int, bound uint64) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		got, err := read(t, Options{MaxBytes: most}, path)
+		got, err := read(t, SourceOptions{MaxBytes: most}, path)
 		runtime.ReadMemStats(&after)
 		if want := []string{`1 {"a":1}`, "2 !" + TooLong, `3 {"a":3}`}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v", form.name, got, err)
@@ -235,7 +235,7 @@ func TestParquet(t *testing.T) {
 		{Text: ""},
 		{Text: "z", List: []string{""}, Deep: []inner{{N: 3}}, F: -0.25},
 	}, 1)
-	got, err := read(t, Options{}, write(t, "a.parquet", data))
+	got, err := read(t, SourceOptions{}, write(t, "a.parquet", data))
 	want := []string{
 		`1 {"text":"é\"","maybe":"s","list":["a","b"],"deep":[{"n":1,"more":["x"]},{"n":2}],"bare":[1,2],"map":{"k":"v"},"f":1.5,"b":true}`,
 		`2 {"text":"","list":[],"deep":[],"bare":[],"map":{},"f":0,"b":false}`,
@@ -244,7 +244,7 @@ func TestParquet(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\n got  %s\n want %s", err, strings.Join(got, "\n      "), strings.Join(want, "\n      "))
 	}
-	if got, err := read(t, Options{MaxBytes: 3}, write(t, "a.parquet", data)); err != nil || got[0] != "1 !"+TooLong || !strings.HasPrefix(got[1], "2 {") {
+	if got, err := read(t, SourceOptions{MaxBytes: 3}, write(t, "a.parquet", data)); err != nil || got[0] != "1 !"+TooLong || !strings.HasPrefix(got[1], "2 {") {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -269,7 +269,7 @@ func TestDamagedParquet(t *testing.T) {
 			data[r.IntN(len(data))] ^= byte(1 + r.IntN(255))
 		}
 		n, lost := 0, 0
-		err := Each([]string{write(t, "a.parquet", data)}, Options{}, func(r Record) error {
+		err := Each([]string{write(t, "a.parquet", data)}, SourceOptions{}, func(r Record) error {
 			if n += r.Rows; r.Reason != "" {
 				lost += r.Rows
 			}
@@ -296,7 +296,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, name := range []string{"a.jsonl", "a.json"} {
 			last := 0
-			err := Each([]string{write(t, name, data)}, Options{MaxBytes: 64}, func(r Record) error {
+			err := Each([]string{write(t, name, data)}, SourceOptions{MaxBytes: 64}, func(r Record) error {
 				if r.Line < last || r.Line < 1 || (r.Rows != 1) != (r.Detail == notClosed) || len(r.JSON) > 64 || (r.Reason == "") == (r.JSON == nil) {
 					t.Fatalf("%+v behind line %d", r, last)
 				}

@@ -1,4 +1,4 @@
-package source
+package formats
 
 import (
 	"encoding/binary"
@@ -15,8 +15,8 @@ import (
 // mostFooter bounds what a parquet file says about itself.
 const mostFooter = 256 << 20
 
-// batchRows is how many rows are read at once.
-const batchRows = 16
+// sourceRows is how many rows are read at once.
+const sourceRows = 16
 
 func damaged(path, why string, err error) error {
 	if err == nil {
@@ -39,7 +39,7 @@ func guarded(f func() error) (err error) {
 
 // eachParquet yields the rows of a parquet file. A row group that cannot be read to its end is refused from there on, and the next
 // one is read.
-func eachParquet(f *os.File, path string, o Options, yield func(Record) error) error {
+func eachParquet(f *os.File, path string, o SourceOptions, yield func(Record) error) error {
 	info, err := f.Stat()
 	if err != nil {
 		return damaged(path, "", err)
@@ -100,11 +100,11 @@ type stopped struct{ err error }
 func (s *stopped) Error() string { return s.err.Error() }
 
 // eachOfGroup yields the rows of a group and says how many. first is the number of the first.
-func eachOfGroup(root *parquet.Column, group parquet.RowGroup, first int, o Options, yield func(Record) error) (read int, err error) {
+func eachOfGroup(root *parquet.Column, group parquet.RowGroup, first int, o SourceOptions, yield func(Record) error) (read int, err error) {
 	err = guarded(func() error {
 		rows := group.Rows()
 		defer rows.Close()
-		buffer := make([]parquet.Row, batchRows)
+		buffer := make([]parquet.Row, sourceRows)
 		leaves := countLeaves(root)
 		for {
 			n, err := rows.ReadRows(buffer)
