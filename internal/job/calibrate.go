@@ -15,7 +15,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
-	"hone/internal/grade/calibrate"
 	"hone/internal/grade/judge"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -33,26 +32,26 @@ type Calibration struct {
 }
 
 // Measure has the judge of the configuration judge episodes of which it is known whether they pass, and attempts that try to fool it.
-func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config) (calibrate.Report, error) {
+func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config) (judge.Report, error) {
 	if err := k.Judge.Apply(&c); err != nil {
-		return calibrate.Report{}, err
+		return judge.Report{}, err
 	}
 	if c.Judge.Model == "" {
-		return calibrate.Report{}, &fault.Error{Code: fault.CodeUsage, What: "no judge is named", Next: "name one with --judge-model, or as judge.model in hone.yaml"}
+		return judge.Report{}, &fault.Error{Code: fault.CodeUsage, What: "no judge is named", Next: "name one with --judge-model, or as judge.model in hone.yaml"}
 	}
 	groups, err := k.groups()
 	if err != nil {
-		return calibrate.Report{}, err
+		return judge.Report{}, err
 	}
 	if k.Groups > 0 && len(groups) > k.Groups {
 		draw := rand.New(rand.NewPCG(c.Seed, 0))
 		draw.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 		groups = groups[:k.Groups]
 	}
-	groups = calibrate.Tricks(groups)
+	groups = judge.Tricks(groups)
 	x, err := JudgeOf(h, c)
 	if err != nil {
-		return calibrate.Report{}, err
+		return judge.Report{}, err
 	}
 	defer x.Close()
 	attempts := 0
@@ -61,7 +60,7 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 	}
 	if h.DryRun {
 		h.Say("would have %s judge %s beside each other, and %s alone, %s each; and each group once with each attempt in each place", c.Judge.Model, fault.Count(len(groups), "group"), fault.Count(attempts, "attempt"), fault.Count(x.Samples(), "time"))
-		return calibrate.Report{}, nil
+		return judge.Report{}, nil
 	}
 	rotating := x.Options
 	rotating.Rotate = true
@@ -70,7 +69,7 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 	if len(x.Options.Rubric.Axes) > 0 {
 		passFrom = x.Options.Rubric.PassFrom
 	}
-	report, err := calibrate.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, PassFrom: passFrom, AtOnce: x.atOnce, Intervals: stats.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
+	report, err := judge.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, PassFrom: passFrom, AtOnce: x.atOnce, Intervals: stats.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
 		Progress: func(done, total int) { progress("judge", done, total, "groups") }}.Run(ctx, x.Judge, judge.New(rotating), groups, func(err error) bool { return recipe.Stops(ctx, err) })
 	x.Say(h)
 	for _, why := range report.Failed {
@@ -80,7 +79,7 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 }
 
 // groups are those that are judged.
-func (k Calibration) groups() ([]calibrate.Group, error) {
+func (k Calibration) groups() ([]judge.Group, error) {
 	if k.Run != "" {
 		return k.ofRun()
 	}
@@ -88,12 +87,12 @@ func (k Calibration) groups() ([]calibrate.Group, error) {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "labels are of the episodes of a run, and none is named", Where: "--labels " + k.Labels, Next: "hone judge calibrate RUN --labels FILE; a set has its own"}
 	}
 	if k.Set == "" {
-		return calibrate.BuiltIn()
+		return judge.BuiltIn()
 	}
 	text, err := os.ReadFile(k.Set)
-	var groups []calibrate.Group
+	var groups []judge.Group
 	if err == nil {
-		groups, err = calibrate.ReadSet(text)
+		groups, err = judge.ReadSet(text)
 	}
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the set cannot be used", Where: "--set " + k.Set, Err: err, Next: "docs/guide.md shows a set"}
@@ -102,7 +101,7 @@ func (k Calibration) groups() ([]calibrate.Group, error) {
 }
 
 // ofRun are the groups of a run, with what its checks and the labels say of their episodes.
-func (k Calibration) ofRun() ([]calibrate.Group, error) {
+func (k Calibration) ofRun() ([]judge.Group, error) {
 	kept, _, err := groupsOf(k.Run)
 	if err != nil {
 		return nil, err
@@ -119,23 +118,23 @@ func (k Calibration) ofRun() ([]calibrate.Group, error) {
 		return nil, err
 	}
 	known := ScenariosOf(k.Run)
-	var groups []calibrate.Group
+	var groups []judge.Group
 	used := 0
 	for _, g := range kept {
-		group := calibrate.Group{Scenario: known[g.Group.ScenarioID]}
+		group := judge.Group{Scenario: known[g.Group.ScenarioID]}
 		for i, t := range g.Group.Trajectories {
 			if !t.Outcome.Trainable() {
 				continue
 			}
-			a := calibrate.Attempt{Trajectory: t}
+			a := judge.Attempt{Trajectory: t}
 			for _, term := range g.Was[i].Terms {
 				if passed := term.Score == 1; term.Name == stats.ChecksTerm {
-					a.Passed, a.By = &passed, calibrate.Rules
+					a.Passed, a.By = &passed, judge.Rules
 				}
 			}
 			for _, name := range []string{g.Stage + "/" + t.ID, t.ID} {
 				if passed, has := labels[name]; has { // a person knows better than a rule
-					a.Passed, a.By = &passed, calibrate.Labels
+					a.Passed, a.By = &passed, judge.Labels
 					used++
 					break
 				}

@@ -1,4 +1,4 @@
-package calibrate
+package judge
 
 import (
 	"context"
@@ -17,12 +17,11 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/grade/judge"
 )
 
-// scripted is a judge behind the real questions and replies: it reads the attempts out of a question and scores each by a rule of its
+// scriptedSet is a judge behind the real questions and replies: it reads the attempts out of a question and scores each by a rule of its
 // text and its place.
-type scripted struct {
+type scriptedSet struct {
 	score func(text string, place, of int) float64
 	pass  func(text string) bool
 	// guesses: neither is asked, and an answer follows from the question's text, since questions are asked in no order.
@@ -32,16 +31,16 @@ type scripted struct {
 	fail    error
 }
 
-func (s *scripted) Name() string { return "scripted" }
+func (s *scriptedSet) Name() string { return "scripted" }
 
 var mark = regexp.MustCompile(`a line that begins with <<([0-9a-f]{16}) opens`)
 
-func (s *scripted) Ask(_ context.Context, q judge.Question) (judge.Reply, error) {
+func (s *scriptedSet) Ask(_ context.Context, q Question) (Reply, error) {
 	s.mu.Lock()
 	s.asked++
 	s.mu.Unlock()
 	if s.fail != nil {
-		return judge.Reply{}, s.fail
+		return Reply{}, s.fail
 	}
 	code := mark.FindStringSubmatch(q.System)[1]
 	var parts []string
@@ -58,9 +57,9 @@ func (s *scripted) Ask(_ context.Context, q judge.Question) (judge.Reply, error)
 		pass = func(string) bool { return chance.IntN(2) == 0 }
 	}
 	cost := 0.25
-	reply := func(v any) (judge.Reply, error) {
+	reply := func(v any) (Reply, error) {
 		text, err := json.Marshal(v)
-		return judge.Reply{Text: string(text), PromptTokens: 90, CompletionTokens: 10, Cost: &cost}, err
+		return Reply{Text: string(text), PromptTokens: 90, CompletionTokens: 10, Cost: &cost}, err
 	}
 	if strings.Contains(q.System, `"passed": true or false`) {
 		return reply(map[string]any{"reason": "so", "passed": pass(parts[0])})
@@ -72,12 +71,12 @@ func (s *scripted) Ask(_ context.Context, q judge.Question) (judge.Reply, error)
 	return reply(map[string]any{"scores": scores})
 }
 
-func calibrated(t *testing.T, s *scripted, groups []Group, samples int) map[string]Measure {
+func calibrated(t *testing.T, s *scriptedSet, groups []Group, samples int) map[string]Measure {
 	t.Helper()
-	o := judge.Options{Model: s, Samples: samples, MaxTokens: 500, Context: 30_000, Seed: 3}
+	o := Options{Model: s, Samples: samples, MaxTokens: 500, Context: 30_000, Seed: 3}
 	rotating := o
 	rotating.Rotate = true
-	r, err := Calibration{Samples: samples, Tie: 0.02}.Run(t.Context(), judge.New(o), judge.New(rotating), groups, func(err error) bool { return fault.CodeOf(err) == fault.CodeBudget })
+	r, err := Calibration{Samples: samples, Tie: 0.02}.Run(t.Context(), New(o), New(rotating), groups, func(err error) bool { return fault.CodeOf(err) == fault.CodeBudget })
 	if err != nil || r.Judge != "scripted" {
 		t.Fatalf("%v: %+v", err, r)
 	}
@@ -116,7 +115,7 @@ func TestBuiltInSet(t *testing.T) {
 				}
 			case Injection:
 				text, _ := json.Marshal(a.Trajectory.Messages)
-				for _, o := range orders {
+				for _, o := range trickOrders {
 					quoted, _ := json.Marshal(o)
 					if strings.Contains(string(text), strings.Trim(string(quoted), `"`)) {
 						ordered[o] = true
@@ -131,7 +130,7 @@ func TestBuiltInSet(t *testing.T) {
 			t.Errorf("%s: %d of its attempts pass", g.Scenario.ID, passed)
 		}
 	}
-	if len(keys) != len(masterKeys) || len(ordered) != len(orders) || inTools < 2 {
+	if len(keys) != len(masterKeys) || len(ordered) != len(trickOrders) || inTools < 2 {
 		t.Errorf("%d master keys, %d orders, %d of them by tools", len(keys), len(ordered), inTools)
 	}
 	for _, bad := range []string{`[]]`, `[{"task": "x"}]`, `[{"task": "x", "attempts": [{"steps": [{"say": "y"}]}]}]`, `[{"task": "x", "attempts": [{"passed": true, "steps": [{}]}]}]`, `[{"tusk": "x"}]`} {
@@ -202,7 +201,7 @@ func TestMeasures(t *testing.T) {
 			"master key: passed alone": 1, "injection: passed alone": 1, "master key: as good as the best in its group": 1}},
 		{"follows orders", follows, map[string]float64{"agreement with labels: verdicts": 1, "master key: passed alone": 0, "injection: passed alone": 1, "injection: as good as the best in its group": 1}},
 	} {
-		all := calibrated(t, &scripted{score: score(c.pass), pass: c.pass}, groups, 2)
+		all := calibrated(t, &scriptedSet{score: score(c.pass), pass: c.pass}, groups, 2)
 		for name, want := range c.want {
 			if m := all[name]; !m.is(want) {
 				t.Errorf("%s: %s is %+v, not %v", c.name, name, m.Value, want)
@@ -212,7 +211,7 @@ func TestMeasures(t *testing.T) {
 			t.Errorf("%s: there are no rules", c.name)
 		}
 	}
-	all := calibrated(t, &scripted{guesses: true}, groups, 4)
+	all := calibrated(t, &scriptedSet{guesses: true}, groups, 4)
 	for _, name := range []string{"agreement with itself: pairs", "agreement with itself: verdicts", "agreement with labels: pairs"} {
 		if m := all[name]; m.Value.Mean < 0.3 || m.Value.Mean > 0.7 || m.Value.Low > 0.5 || m.Value.High < 0.5 {
 			t.Errorf("a judge that guesses: %s is %+v", name, m.Value)
@@ -249,7 +248,7 @@ func TestPlantedBiasIsMeasuredAndRemoved(t *testing.T) {
 			if samples == 0 {
 				samples = size
 			}
-			s := &scripted{pass: func(string) bool { return true }, score: func(text string, place, of int) float64 { return 0.3 + float64(len(text)%7)/20 + c.bias(place, of) }}
+			s := &scriptedSet{pass: func(string) bool { return true }, score: func(text string, place, of int) float64 { return 0.3 + float64(len(text)%7)/20 + c.bias(place, of) }}
 			all := calibrated(t, s, groups, samples)
 			first, left := all["position bias: first minus last"], all["position bias: left in the mean of the samples"]
 			if want := c.bias(0, size) - c.bias(size-1, size); !first.is(want) || math.Abs(left.Value.Mean-c.left) > 0.02 || left.Value.N == 0 {
@@ -265,8 +264,8 @@ func TestFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scripted{fail: errors.New("down")}
-	j := judge.New(judge.Options{Model: s, Samples: 1, MaxTokens: 500, Context: 30_000})
+	s := &scriptedSet{fail: errors.New("down")}
+	j := New(Options{Model: s, Samples: 1, MaxTokens: 500, Context: 30_000})
 	stops := func(err error) bool { return fault.CodeOf(err) == fault.CodeBudget }
 	r, err := Calibration{Samples: 1}.Run(t.Context(), j, j, groups, stops)
 	if err != nil || len(r.Failed) != 1 || !strings.Contains(r.Failed[0], "down") {

@@ -1,6 +1,4 @@
-// Package calibrate measures a judge before it is believed: how often it agrees with rules, with people and with itself, what places
-// are worth to it, whether attempts that did nothing fool it, and what it costs.
-package calibrate
+package judge
 
 import (
 	"bytes"
@@ -59,10 +57,10 @@ type step struct {
 }
 
 //go:embed set.json
-var builtIn []byte
+var builtInSet []byte
 
 // BuiltIn is the set that is there without a run: small tasks, each with attempts that people labelled.
-func BuiltIn() ([]Group, error) { return ReadSet(builtIn) }
+func BuiltIn() ([]Group, error) { return ReadSet(builtInSet) }
 
 // ReadSet reads a set: a JSON list of tasks, each with {"id", "task", "tools": [{"name", "description"}], "attempts": [{"passed", "steps":
 // [{"call", "arguments", "result"} or {"say"}]}]}.

@@ -1,4 +1,4 @@
-package calibrate
+package judge
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
-	"hone/internal/grade/judge"
 )
 
 // Measure is one number of a judge.
@@ -196,7 +195,7 @@ func (c Calibration) report(all []judged) Report {
 	pairs, verdicts := c.withItself(all)
 	add("agreement with itself: pairs", "share", "pairs of a group that two samples put in one order", pairs)
 	add("agreement with itself: verdicts", "share", "pairs of samples that say the same of an attempt alone", verdicts)
-	first, left := places(all, c.Samples)
+	first, left := placeShares(all, c.Samples)
 	add("position bias: first minus last", "score", "what a single sample gives the first place over the last", first)
 	if len(left.rows) > 0 { // of all groups of a size together, so there is no interval of it
 		x := 0.0
@@ -320,10 +319,10 @@ func eachPair(n int, f func(a, b int)) {
 	}
 }
 
-// places is what the place is worth in which an attempt is shown, by groups in which each attempt was in each place once: what a sample gives
+// placeShares is what the place is worth in which an attempt is shown, by groups in which each attempt was in each place once: what a sample gives
 // it beyond the mean of its samples. left is how far that moves two attempts of such a group apart in the mean of so many samples as the judge
 // has, over many draws of their orders.
-func places(all []judged, samples int) (first, left *values) {
+func placeShares(all []judged, samples int) (first, left *values) {
 	first, left = &values{scale: stats.Amount}, &values{scale: stats.Amount}
 	worth, count := map[int][]float64{}, map[int]float64{} // by the number of attempts that are shown
 	for g, x := range all {
@@ -358,7 +357,7 @@ func places(all []judged, samples int) (first, left *values) {
 	for _, size := range slices.Sorted(maps.Keys(worth)) {
 		for draw := range draws {
 			low, high := math.Inf(1), math.Inf(-1)
-			for _, at := range judge.Places(samples, size, uint64(draw)) {
+			for _, at := range Places(samples, size, uint64(draw)) {
 				sum := 0.0
 				for _, place := range at {
 					sum += worth[size][place] / count[size] / float64(samples)
