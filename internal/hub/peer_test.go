@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"hone/internal/hub"
-	"hone/internal/hub/card"
 	"hone/internal/hub/hubtest"
 )
 
@@ -179,8 +178,8 @@ func TestPeerReadsTheCard(t *testing.T) {
 	needsPeer(t)
 	s, _ := hubOf(t)
 	path := filepath.Join(t.TempDir(), "README.md")
-	m := card.Model{Name: "ada/shop", Adapter: true, Base: "Qwen/Qwen3-0.6B", OnHub: true, License: "apache-2.0", Datasets: []string{"ada/rows"}, System: "Be brief.\nAnd: kind",
-		Systems: []card.System{{Name: "base"}, {Name: "model", Whole: card.Rate{Mean: 0.5, Low: 0.25, High: 0.75}, Scenarios: 12, IsThis: true}}}
+	m := hub.Card{Name: "ada/shop", Adapter: true, Base: "Qwen/Qwen3-0.6B", OnHub: true, License: "apache-2.0", Datasets: []string{"ada/rows"}, System: "Be brief.\nAnd: kind",
+		Systems: []hub.CardSystem{{Name: "base"}, {Name: "model", Whole: hub.CardRate{Mean: 0.5, Low: 0.25, High: 0.75}, Scenarios: 12, IsThis: true}}}
 	if err := os.WriteFile(path, m.Markdown(), 0o644); err != nil {
 		t.Fatal(err)
 	}

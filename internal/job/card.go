@@ -20,15 +20,14 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/hub"
-	"hone/internal/hub/card"
 	"hone/internal/learn/adapter"
 	"hone/internal/mcp"
 	"hone/internal/text/render"
 )
 
 // cardOf is what is known of a model's folder: of its adapter, the runs that it came of, and an evaluation of it.
-func cardOf(a PushAsked, name string) (card.Model, error) {
-	m := card.Model{Name: name, License: a.License}
+func cardOf(a PushAsked, name string) (hub.Card, error) {
+	m := hub.Card{Name: name, License: a.License}
 	bad := func(where string, err error) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "the card cannot be made", Where: where, Err: err, Next: "put a README.md of your own into " + a.Folder}
 	}
@@ -73,7 +72,7 @@ func cardOf(a PushAsked, name string) (card.Model, error) {
 }
 
 // trainedBy puts what the run in a folder tells into the card. It returns the run that its adapter came of, where there was one, and the base model.
-func trainedBy(path string, m *card.Model) (before, base string, err error) {
+func trainedBy(path string, m *hub.Card) (before, base string, err error) {
 	text, err := os.ReadFile(filepath.Join(path, "version.json"))
 	if err != nil {
 		return "", "", err
@@ -94,7 +93,7 @@ func trainedBy(path string, m *card.Model) (before, base string, err error) {
 		return "", "", err
 	}
 	m.Version = cmp.Or(m.Version, b.Build.Version)
-	s := card.Stage{Verb: b.Verb, Objective: []card.Fact{{Name: "LoRA", Value: fmt.Sprintf("rank %d, alpha %g", c.LoRA.Rank, c.LoRA.Alpha)}, {Name: "seed", Value: fmt.Sprint(c.Seed)}}}
+	s := hub.CardStage{Verb: b.Verb, Objective: []hub.CardFact{{Name: "LoRA", Value: fmt.Sprintf("rank %d, alpha %g", c.LoRA.Rank, c.LoRA.Alpha)}, {Name: "seed", Value: fmt.Sprint(c.Seed)}}}
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range b.Files {
 			if name != configFile && !yield(name) {
@@ -102,7 +101,7 @@ func trainedBy(path string, m *card.Model) (before, base string, err error) {
 			}
 		}
 	}) {
-		s.Inputs = append(s.Inputs, card.Fact{Name: name, Value: b.Files[name]})
+		s.Inputs = append(s.Inputs, hub.CardFact{Name: name, Value: b.Files[name]})
 	}
 	s.Data = "live episodes of " + counted(path, ScenariosFile)
 	if b.Verb == "sft" {
@@ -110,7 +109,7 @@ func trainedBy(path string, m *card.Model) (before, base string, err error) {
 		if cost, err := costOf(filepath.Join(path, ConversationsFile)); err != nil {
 			return "", "", err
 		} else if cost != "" {
-			m.Costs = append(m.Costs, card.Fact{Name: "traces of hone sft", Value: cost})
+			m.Costs = append(m.Costs, hub.CardFact{Name: "traces of hone sft", Value: cost})
 		}
 		if repo, ok := hub.Parse(hub.Dataset, b.Flags.Data); ok {
 			s.Data += " of " + b.Flags.Data
@@ -124,9 +123,9 @@ func trainedBy(path string, m *card.Model) (before, base string, err error) {
 	if catalog, err := mcp.Load(filepath.Join(path, CatalogFile)); err == nil && m.Catalog == "" {
 		m.Catalog = catalog.Hash
 		for _, x := range catalog.Servers {
-			server := card.Server{Name: x.Name, Version: x.Version}
+			server := hub.CardServer{Name: x.Name, Version: x.Version}
 			for _, t := range x.Tools {
-				server.Tools = append(server.Tools, card.Fact{Name: t.ModelName, Value: t.SHA256})
+				server.Tools = append(server.Tools, hub.CardFact{Name: t.ModelName, Value: t.SHA256})
 			}
 			m.Servers = append(m.Servers, server)
 		}
@@ -176,7 +175,7 @@ func counted(path, name string) string {
 }
 
 // readMetrics adds up a run's steps: how many, how they ended, what they cost.
-func readMetrics(path string, s *card.Stage, m *card.Model) error {
+func readMetrics(path string, s *hub.CardStage, m *hub.Card) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -206,18 +205,18 @@ func readMetrics(path string, s *card.Stage, m *card.Model) error {
 	}
 	for _, name := range []string{"loss", "reward"} {
 		if x, ok := last[name].(float64); ok {
-			s.Last = append(s.Last, card.Fact{Name: name + " of the last step", Value: fmt.Sprintf("%.4g", x)})
+			s.Last = append(s.Last, hub.CardFact{Name: name + " of the last step", Value: fmt.Sprintf("%.4g", x)})
 		}
 	}
-	m.Costs = append(m.Costs, card.Fact{Name: "hone " + s.Verb, Value: fmt.Sprintf("%s of steps, %.0f tokens trained", time.Duration(seconds*float64(time.Second)).Round(time.Second), tokens)})
+	m.Costs = append(m.Costs, hub.CardFact{Name: "hone " + s.Verb, Value: fmt.Sprintf("%s of steps, %.0f tokens trained", time.Duration(seconds*float64(time.Second)).Round(time.Second), tokens)})
 	if dollars > 0 {
-		m.Costs = append(m.Costs, card.Fact{Name: "judge of hone " + s.Verb, Value: fmt.Sprintf("%.4f dollars", dollars)})
+		m.Costs = append(m.Costs, hub.CardFact{Name: "judge of hone " + s.Verb, Value: fmt.Sprintf("%.4f dollars", dollars)})
 	}
 	return in.Err()
 }
 
 // measuredIn reads the rates of an evaluation.
-func measuredIn(path string, m *card.Model) error {
+func measuredIn(path string, m *hub.Card) error {
 	text, err := os.ReadFile(filepath.Join(path, "results.json"))
 	if err != nil {
 		return err
@@ -238,12 +237,12 @@ func measuredIn(path string, m *card.Model) error {
 		if !ok {
 			continue
 		}
-		x := card.System{Name: name, Whole: card.Rate{Mean: s.EpisodeSuccess, Low: s.EpisodeLow, High: s.EpisodeHigh}, Scenarios: s.N}
+		x := hub.CardSystem{Name: name, Whole: hub.CardRate{Mean: s.EpisodeSuccess, Low: s.EpisodeLow, High: s.EpisodeHigh}, Scenarios: s.N}
 		if s.Success != nil && s.Low != nil && s.High != nil {
-			x.FirstCall = &card.Rate{Mean: *s.Success, Low: *s.Low, High: *s.High}
+			x.FirstCall = &hub.CardRate{Mean: *s.Success, Low: *s.Low, High: *s.High}
 		}
 		if last = name; s.TotalCost != nil {
-			m.Costs = append(m.Costs, card.Fact{Name: "evaluation of " + name, Value: fmt.Sprintf("%.4f dollars", *s.TotalCost)})
+			m.Costs = append(m.Costs, hub.CardFact{Name: "evaluation of " + name, Value: fmt.Sprintf("%.4f dollars", *s.TotalCost)})
 		}
 		m.Systems = append(m.Systems, x)
 	}
@@ -251,7 +250,7 @@ func measuredIn(path string, m *card.Model) error {
 		m.Systems[i].IsThis = m.Systems[i].Name == last && !strings.EqualFold(last, BaseOnly)
 	}
 	for _, d := range r.Deltas {
-		m.Deltas = append(m.Deltas, card.Delta{Old: d.Old, New: d.New, Whole: card.Rate{Mean: d.Episode.Mean, Low: d.Episode.Low, High: d.Episode.High}})
+		m.Deltas = append(m.Deltas, hub.CardDelta{Old: d.Old, New: d.New, Whole: hub.CardRate{Mean: d.Episode.Mean, Low: d.Episode.Low, High: d.Episode.High}})
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"hone/internal/hub/card"
+	"hone/internal/hub"
 )
 
 // A card counts a run's steps, not what was validated between them, and ends with what the last step came to, whether that is better or worse.
@@ -20,14 +20,14 @@ func TestCardOfMetrics(t *testing.T) {
 	if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, m := card.Stage{Verb: "train"}, card.Model{}
+	s, m := hub.CardStage{Verb: "train"}, hub.Card{}
 	if err := readMetrics(path, &s, &m); err != nil {
 		t.Fatal(err)
 	}
-	if want := []card.Fact{{Name: "loss of the last step", Value: "3.5"}, {Name: "reward of the last step", Value: "0.0125"}}; s.Steps != 2 || !reflect.DeepEqual(s.Last, want) {
+	if want := []hub.CardFact{{Name: "loss of the last step", Value: "3.5"}, {Name: "reward of the last step", Value: "0.0125"}}; s.Steps != 2 || !reflect.DeepEqual(s.Last, want) {
 		t.Errorf("%d steps, %v, want %v", s.Steps, s.Last, want)
 	}
-	if want := []card.Fact{{Name: "hone train", Value: "1m30s of steps, 150 tokens trained"}, {Name: "judge of hone train", Value: "0.2500 dollars"}}; !reflect.DeepEqual(m.Costs, want) {
+	if want := []hub.CardFact{{Name: "hone train", Value: "1m30s of steps, 150 tokens trained"}, {Name: "judge of hone train", Value: "0.2500 dollars"}}; !reflect.DeepEqual(m.Costs, want) {
 		t.Errorf("%v, want %v", m.Costs, want)
 	}
 }

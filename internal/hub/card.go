@@ -1,6 +1,4 @@
-// Package card writes the page of a model that is pushed: README.md, with the front matter by which the Hub files it
-// (huggingface.co/docs/hub/model-cards), and below it what a reader wants to know of how it was made.
-package card
+package hub
 
 import (
 	"encoding/json"
@@ -8,8 +6,8 @@ import (
 	"strings"
 )
 
-// Model is what a card says of a model. What is empty is left out.
-type Model struct {
+// Card is what a card says of a model. What is empty is left out.
+type Card struct {
 	Name     string // org/name
 	Adapter  bool   // else base and adapter in one
 	Base     string // as the Hub names it, or a file's name
@@ -18,50 +16,50 @@ type Model struct {
 	License  string // as the Hub abbreviates it: apache-2.0
 	Datasets []string
 	System   string // message that it was trained under
-	Stages   []Stage
-	Servers  []Server
+	Stages   []CardStage
+	Servers  []CardServer
 	Catalog  string // hash over all tools
-	Systems  []System
-	Deltas   []Delta
-	Costs    []Fact
+	Systems  []CardSystem
+	Deltas   []CardDelta
+	Costs    []CardFact
 	Version  string // of hone
 }
 
-// Stage is one training.
-type Stage struct {
+// CardStage is one training.
+type CardStage struct {
 	Verb      string // sft or train
 	Steps     int
-	Data      string // what it learnt from, in words
-	Last      []Fact // metrics at its end
-	Inputs    []Fact // SHA-256 of files by name
-	Objective []Fact // settings
+	Data      string     // what it learnt from, in words
+	Last      []CardFact // metrics at its end
+	Inputs    []CardFact // SHA-256 of files by name
+	Objective []CardFact // settings
 }
 
-// Fact is a named value.
-type Fact struct{ Name, Value string }
+// CardFact is a named value.
+type CardFact struct{ Name, Value string }
 
-// Server is one with the tools that were trained.
-type Server struct {
+// CardServer is one with the tools that were trained.
+type CardServer struct {
 	Name, Version string
-	Tools         []Fact // name and SHA-256 of what the model is told of it
+	Tools         []CardFact // name and SHA-256 of what the model is told of it
 }
 
-// Rate is a share with the interval that holds it, each in [0, 1].
-type Rate struct{ Mean, Low, High float64 }
+// CardRate is a share with the interval that holds it, each in [0, 1].
+type CardRate struct{ Mean, Low, High float64 }
 
-// System is a measured model.
-type System struct {
+// CardSystem is a measured model.
+type CardSystem struct {
 	Name      string
-	Whole     Rate
-	FirstCall *Rate
+	Whole     CardRate
+	FirstCall *CardRate
 	Scenarios int
 	IsThis    bool // the model of the card
 }
 
-// Delta is a difference of two systems on the same scenarios.
-type Delta struct {
+// CardDelta is a difference of two systems on the same scenarios.
+type CardDelta struct {
 	Old, New string
-	Whole    Rate
+	Whole    CardRate
 }
 
 // quoted is a value as YAML and JSON read it.
@@ -74,7 +72,7 @@ func quoted(text string) string {
 }
 
 // Markdown is the page.
-func (m Model) Markdown() []byte {
+func (m Card) Markdown() []byte {
 	var b strings.Builder
 	m.front(&b)
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format, args...) }
@@ -118,7 +116,7 @@ func (m Model) Markdown() []byte {
 }
 
 // front is the front matter.
-func (m Model) front(b *strings.Builder) {
+func (m Card) front(b *strings.Builder) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(b, format, args...) }
 	say("---\n")
 	if m.License != "" {
@@ -156,7 +154,7 @@ func (m Model) front(b *strings.Builder) {
 }
 
 // use is how it is served.
-func (m Model) use(b *strings.Builder) {
+func (m Card) use(b *strings.Builder) {
 	flag := "--model " + m.Name
 	if !m.Adapter {
 		flag = "--model base --base-model " + m.Name
@@ -170,7 +168,7 @@ func (m Model) use(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-func (m Model) training(b *strings.Builder) {
+func (m Card) training(b *strings.Builder) {
 	if len(m.Stages) == 0 {
 		return
 	}
@@ -190,7 +188,7 @@ func (m Model) training(b *strings.Builder) {
 	_, _ = fmt.Fprintf(b, "\nBase model: `%s`%s. Made by hone %s.\n", m.Base, revision, m.Version)
 }
 
-func facts(b *strings.Builder, list []Fact) {
+func facts(b *strings.Builder, list []CardFact) {
 	for _, f := range list {
 		_, _ = fmt.Fprintf(b, "- %s: %s\n", f.Name, f.Value)
 	}
@@ -204,7 +202,7 @@ func cell(text string) string {
 // short16 is a hash that people compare.
 func short16(hash string) string { return hash[:min(16, len(hash))] }
 
-func (r Rate) percent(signed bool) string {
+func (r CardRate) percent(signed bool) string {
 	form := "%.1f%% [%.1f, %.1f]"
 	if signed {
 		form = "%+.1f points [%+.1f, %+.1f]"
