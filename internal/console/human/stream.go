@@ -1,4 +1,4 @@
-package repl
+package human
 
 import (
 	"bufio"
@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"hone/internal/chat"
-	"hone/internal/console/human"
 	"hone/internal/fault"
 )
 
@@ -142,13 +141,13 @@ func (t *talk) show(kind, step string, p *parts, answer *chat.Message) {
 	switch kind {
 	case "call":
 		p.calls = append(p.calls, chat.ToolCall{ID: s.ID, Name: s.Name, Arguments: s.Arguments})
-		human.ShowCall(t.host, s.Name, s.Arguments)
+		ShowCall(t.host, s.Name, s.Arguments)
 	case "result":
 		if len(p.calls) > 0 {
 			p.list = append(p.list, p.rest(answer))
 		}
 		p.list = append(p.list, chat.Message{Role: chat.ToolRole, ToolCallID: s.ID, Name: s.Name, Content: s.Result})
-		human.ShowResult(t.host, s.Status, s.Result, s.Approval)
+		ShowResult(t.host, s.Status, s.Result, s.Approval)
 	}
 }
 

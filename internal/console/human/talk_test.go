@@ -1,4 +1,4 @@
-package repl
+package human
 
 import (
 	"bytes"
@@ -20,7 +20,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/console/human"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/policy"
@@ -160,7 +159,7 @@ func TestTerminal(t *testing.T) {
 	t.Cleanup(func() { theirs.Close(); sits.Close() })
 	h := &host.Host{Stdin: theirs, Data: sanitize.New(theirs), Talk: sanitize.New(theirs), LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	s := server(t, h, url)
-	c := &talk{host: h, lines: human.NewLines(h), client: &http.Client{Transport: inProcess{s.Handler()}}, url: "http://localhost/v1", model: "m"}
+	c := &talk{host: h, lines: NewLines(h), client: &http.Client{Transport: inProcess{s.Handler()}}, url: "http://localhost/v1", model: "m"}
 	c.begin()
 	done := make(chan error, 1)
 	go func() { done <- c.run(t.Context()) }()

@@ -1,6 +1,4 @@
-// Package repl is a conversation on a terminal, or on a pipe, with a model behind OpenAI's chat completions: of this machine, of this
-// machine with tools, or of a server.
-package repl
+package human
 
 import (
 	"context"
@@ -15,7 +13,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/console/human"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/serve/local"
@@ -37,7 +34,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	t := &talk{host: h, options: o, lines: human.NewLines(h), client: http.DefaultClient, url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
+	t := &talk{host: h, options: o, lines: NewLines(h), client: http.DefaultClient, url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
 	t.key, _ = h.LookupEnv(o.KeyEnv)
 	if o.Endpoint == "" {
 		folder := o.Model
@@ -73,7 +70,7 @@ func (o Options) check() error {
 type talk struct {
 	host    *host.Host
 	options Options
-	lines   *human.Lines
+	lines   *Lines
 	client  *http.Client
 	url     string
 	model   string
@@ -96,7 +93,7 @@ func (t *talk) begin() {
 
 func (t *talk) run(ctx context.Context) error {
 	for {
-		text, err := t.lines.Next(ctx, human.Prompt)
+		text, err := t.lines.Next(ctx, Prompt)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
