@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
-	"hone/internal/console/human"
+	"hone/internal/console"
 )
 
 func newChat(a *app) *cobra.Command {
-	var o human.Options
+	var o console.Options
 	c := &cobra.Command{
 		Use:   "chat --model DIR|base|NAME",
 		Short: "Talk to a model on a terminal or a pipe; its tool calls are shown and asked about",
@@ -19,7 +19,7 @@ func newChat(a *app) *cobra.Command {
 			"On a pipe each line is a message, and calls that would be asked about are denied.",
 		Example: "  hone chat --model out/final\n  hone chat --model out/final --agent --mcp-config .mcp.json\n  hone chat --endpoint http://127.0.0.1:8000/v1 --model shop",
 		Args:    arguments(0, 0, ""),
-		RunE:    a.configured(func(ctx context.Context, c config.Config) error { return human.Run(ctx, a.Host, c, o) }),
+		RunE:    a.configured(func(ctx context.Context, c config.Config) error { return console.Run(ctx, a.Host, c, o) }),
 	}
 	f := c.Flags()
 	f.StringVar(&o.Model, "model", "", "adapter folder, or base; with --endpoint, the model to ask it for")

@@ -12,7 +12,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
-	"hone/internal/console/human"
+	"hone/internal/console"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -36,7 +36,7 @@ type CollectAsked struct {
 }
 
 // byPerson reports whether a person does the tasks.
-func (a CollectAsked) byPerson() bool { return a.Model == human.Name && a.Endpoint == "" && !a.Gold }
+func (a CollectAsked) byPerson() bool { return a.Model == console.Name && a.Endpoint == "" && !a.Gold }
 
 func (a CollectAsked) check() error {
 	wrong, next := "", "hone collect --help"
@@ -67,7 +67,7 @@ func (a CollectAsked) by(h *host.Host, named config.NamedModel) (x Collection, h
 	case a.Gold:
 		return x, "their gold calls", nil
 	case a.byPerson():
-		x.Policy = human.NewPolicy(h)
+		x.Policy = console.NewPolicy(h)
 		return x, "a person", nil
 	}
 	key, _ := h.LookupEnv(named.KeyEnv)

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/console/human"
+	"hone/internal/console"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -43,7 +43,7 @@ func (j *Job) interactive(ctx context.Context, x Collection, split, how string, 
 	if err := j.asBegun(l, x.Trained); err != nil {
 		return err
 	}
-	t := &talks{Job: j, l: l, user: human.NewUser(j.Host), split: split, log: Journal{Dir: j.Dir, Say: j.Say, Episodes: l}}
+	t := &talks{Job: j, l: l, user: console.NewUser(j.Host), split: split, log: Journal{Dir: j.Dir, Say: j.Say, Episodes: l}}
 	err = t.all(ctx, x.Policy)
 	j.sayPaid(x)
 	if ctx.Err() != nil {
@@ -65,7 +65,7 @@ func (j *Job) interactive(ctx context.Context, x Collection, split, how string, 
 type talks struct {
 	*Job
 	l      *Episodes
-	user   *human.User
+	user   *console.User
 	log    Journal
 	split  string
 	kept   int  // by this process
@@ -76,7 +76,7 @@ type talks struct {
 func (t *talks) all(ctx context.Context, p rollout.Policy) error {
 	policy := t.user.Hearing(p, t.Config.Rollout.MaxTurns)
 	// The person bounds a conversation: all but what one completion and one call may take.
-	t.l.World.User, t.l.World.Tools = t.user, human.Shown(t.Host, t.l.World.Tools)
+	t.l.World.User, t.l.World.Tools = t.user, console.Shown(t.Host, t.l.World.Tools)
 	t.l.World.MaxTurns, t.l.World.MaxToolCalls, t.l.World.MaxWork = unbounded, unbounded, 0
 	runner := t.l.Runner(policy, t.Config.Rollout.Temperature)
 	for !t.user.Left {
@@ -84,7 +84,7 @@ func (t *talks) all(ctx context.Context, p rollout.Policy) error {
 		if err != nil {
 			return err
 		}
-		t.Say("%s; /new begins another conversation, %s ends", id, human.Quit)
+		t.Say("%s; /new begins another conversation, %s ends", id, console.Quit)
 		first, err := t.user.Words(ctx)
 		if err != nil {
 			return err

@@ -1,6 +1,6 @@
-// Package human is a person at a terminal or a pipe: what is typed, what is shown, and the person as the user of episodes or as their
+// Package console is a person at a terminal or a pipe: what is typed, what is shown, and the person as the user of episodes or as their
 // policy.
-package human
+package console
 
 import (
 	"bufio"
