@@ -1,5 +1,6 @@
 // Package console is a person at a terminal or a pipe: what is typed, what is shown, and the person as the user of episodes or as their
-// policy.
+// policy; and hone chat: a conversation with a model behind OpenAI's chat completions, of this machine, with tools or without, or
+// of a server.
 package console
 
 import (

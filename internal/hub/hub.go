@@ -1,6 +1,7 @@
 // Package hub is a client of the Hugging Face Hub. It downloads repositories into the cache folder that all clients of the Hub
 // share, and pushes folders as one commit each. Its API is the published one (huggingface.co/docs/hub/api, and git-lfs's
-// docs/api/batch.md for large files); layout and names of the cache are those of huggingface_hub.
+// docs/api/batch.md for large files); layout and names of the cache are those of huggingface_hub. Card writes the
+// page of a model that is pushed: README.md, with the front matter by which the Hub files it (huggingface.co/docs/hub/model-cards).
 package hub
 
 import (

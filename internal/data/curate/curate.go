@@ -2,6 +2,11 @@
 // its author and what it changed, and a trace is what its operations make of it. So each of them can be undone.
 //
 // Terminal, command line and page all call Do; none has an operation of its own.
+//
+// It finds secrets and personal data in the texts of a trace, and puts placeholders in their place: keys, tokens, passwords,
+// private keys, addresses of mail and machines, telephone numbers, cards, accounts, social security numbers, and the names of
+// users in paths. Each rule is a pattern and, where there is one, the value's own checksum. Names of persons and postal addresses
+// are not found: no pattern tells them from other words.
 package curate
 
 import (

@@ -30,7 +30,7 @@ func TestSnapshotOfTheCache(t *testing.T) {
 	}
 	for _, path := range []string{filepath.Join(cache, "snapshots", "abc"), filepath.Join(cache, "main"), filepath.Join(cache, "main") + "/", filepath.Join(snapshot, "test-00000-of-00001.jsonl")} {
 		var got []string
-		if err := Each([]string{path}, SourceOptions{}, func(r Record) error {
+		if err := EachRecord([]string{path}, SourceOptions{}, func(r Record) error {
 			got = append(got, string(r.JSON)+r.Split)
 			return nil
 		}); err != nil || !slices.Equal(got, []string{`{"a":1}test`}) {
@@ -40,7 +40,7 @@ func TestSnapshotOfTheCache(t *testing.T) {
 	if err := os.Symlink("gone", filepath.Join(snapshot, "b.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Each([]string{snapshot}, SourceOptions{}, func(Record) error { return nil }); err == nil {
+	if err := EachRecord([]string{snapshot}, SourceOptions{}, func(Record) error { return nil }); err == nil {
 		t.Error("a link to a blob that is not there was left out without a word")
 	}
 }

@@ -1,6 +1,10 @@
 // Package formats reads the rows that data sets of conversations with tools are kept in, and makes the one form of them that hone
 // learns from: dataset.Row. Each format is a pure function of a row; what is alike in several stands in messages.go and tools.go.
 //
+// EachRecord reads files of rows as a stream: JSON lines, JSON arrays and documents, and parquet, gzipped or not, alone or in a
+// folder. A row comes out as JSON text with the place it stands at; a row that cannot be read comes out as a refusal, and those
+// behind it are read all the same. No more than a few rows are held at once.
+//
 // The forms were taken from their publishers' files and papers: Toucan (arXiv 2510.01179), xLAM and APIGen (2406.18518), APIGen-MT
 // (2504.03601), MCP-Flow (2510.24284), Hermes function calling v1, the Hub's Session Trace Simple Format, TRL's dataset formats, and
 // LLaMA-Factory's data/README.md for Alpaca.

@@ -30,7 +30,7 @@ type preference struct {
 func LoadPairs(paths []string) ([]Pair, Report, error) {
 	report := Report{Formats: map[string]int{}, Refused: map[string]*Refused{}}
 	var pairs []Pair
-	err := Each(paths, SourceOptions{}, func(r Record) error {
+	err := EachRecord(paths, SourceOptions{}, func(r Record) error {
 		x := item{Record: r, format: "preference"}
 		var p Pair
 		if x.Reason == "" {

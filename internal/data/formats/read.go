@@ -85,7 +85,7 @@ func Read(paths []string, o Options, yield func(dataset.Row) error) (Report, err
 			todo <- w
 			return nil
 		}}
-		sourceErr = Each(paths, SourceOptions{MaxBytes: o.MaxBytes}, g.add)
+		sourceErr = EachRecord(paths, SourceOptions{MaxBytes: o.MaxBytes}, g.add)
 		if sourceErr == nil {
 			sourceErr = g.end()
 		}

@@ -55,10 +55,10 @@ type Record struct {
 // Where is the place of a record as errors name it.
 func (r Record) Where() string { return fmt.Sprintf("%s:%d", r.File, r.Line) }
 
-// Each yields the rows of the files, in order. A folder stands for the .json, .jsonl and .parquet files in and below it, gzipped
+// EachRecord yields the rows of the files, in order. A folder stands for the .json, .jsonl and .parquet files in and below it, gzipped
 // or not, in the order of their names. It stops with yield's error. Its own are *fault.Error with exit code 2: a file that cannot
 // be opened or is of no known form.
-func Each(paths []string, o SourceOptions, yield func(Record) error) error {
+func EachRecord(paths []string, o SourceOptions, yield func(Record) error) error {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = mostBytes
 	}

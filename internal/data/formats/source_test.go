@@ -33,7 +33,7 @@ func write(t testing.TB, name string, data []byte) string {
 func read(t testing.TB, o SourceOptions, paths ...string) ([]string, error) {
 	t.Helper()
 	var out []string
-	err := Each(paths, o, func(r Record) error {
+	err := EachRecord(paths, o, func(r Record) error {
 		switch {
 		case r.Reason == "" && func() bool { reason, _ := Flaw(r.JSON); return reason != "" }():
 			reason, _ := Flaw(r.JSON)
@@ -121,7 +121,7 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	var got []string
-	if err := Each([]string{dir}, SourceOptions{}, func(r Record) error {
+	if err := EachRecord([]string{dir}, SourceOptions{}, func(r Record) error {
 		got = append(got, string(r.JSON)+r.Split)
 		return nil
 	}); err != nil {
@@ -269,7 +269,7 @@ func TestDamagedParquet(t *testing.T) {
 			data[r.IntN(len(data))] ^= byte(1 + r.IntN(255))
 		}
 		n, lost := 0, 0
-		err := Each([]string{write(t, "a.parquet", data)}, SourceOptions{}, func(r Record) error {
+		err := EachRecord([]string{write(t, "a.parquet", data)}, SourceOptions{}, func(r Record) error {
 			if n += r.Rows; r.Reason != "" {
 				lost += r.Rows
 			}
@@ -296,7 +296,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, name := range []string{"a.jsonl", "a.json"} {
 			last := 0
-			err := Each([]string{write(t, name, data)}, SourceOptions{MaxBytes: 64}, func(r Record) error {
+			err := EachRecord([]string{write(t, name, data)}, SourceOptions{MaxBytes: 64}, func(r Record) error {
 				if r.Line < last || r.Line < 1 || (r.Rows != 1) != (r.Detail == notClosed) || len(r.JSON) > 64 || (r.Reason == "") == (r.JSON == nil) {
 					t.Fatalf("%+v behind line %d", r, last)
 				}

@@ -1,5 +1,6 @@
 // Package judge asks a model how well episodes did: all of a scenario's episodes in one question, each with a score from 0 to 1, or one
-// episode alone, which passes or fails.
+// episode alone, which passes or fails. Calibration measures a judge before it is believed: how often it agrees with rules, with
+// people and with itself, what places are worth to it, whether attempts that did nothing fool it, and what it costs.
 //
 // The group form is that of RULER (openpipe-art, art/rewards/ruler.py): what all attempts share stands once, and the judge gives
 // each id a score with a reason. Beyond it: the order is shuffled and balanced over several samples, ids are matched, what attempts
