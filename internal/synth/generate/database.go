@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -202,8 +203,12 @@ func (m *maker) findListing(ctx context.Context, session environment.Session, db
 	}
 }
 
-// discover are the calls by which a stranger finds out what there is: the tables, then the columns of some.
-func (db *sqlServer) discover(tables []*programs.Table) (calls []Call) {
+// someRows is how many rows of a table a stranger looks at to see its columns, and how their values are written.
+const someRows = 3
+
+// discover are the calls by which a stranger finds out what there is: the tables, then some rows of some. Of a table that
+// is written to without such rows, or that gets a new one, the columns are asked for: some may have to be given.
+func (db *sqlServer) discover(tables []*programs.Table, added *programs.Table) (calls []Call) {
 	if db.list != nil {
 		calls = append(calls, *db.list)
 	} else {
@@ -211,6 +216,8 @@ func (db *sqlServer) discover(tables []*programs.Table) (calls []Call) {
 	}
 	for _, t := range tables {
 		switch {
+		case t != added && len(t.Rows) > 0:
+			calls = append(calls, db.read.call(fmt.Sprintf("SELECT * FROM %s LIMIT %d", programs.Ident(t.Name), someRows)))
 		case db.describe != nil:
 			calls = append(calls, db.describe.call(t.Name))
 		case db.describeSQL != "":
@@ -235,7 +242,11 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 		seen,
 		func(a, b *programs.Table) int { return slices.Index(w.Tables, a) - slices.Index(w.Tables, b) },
 	)
-	calls = db.discover(seen)
+	var added *programs.Table
+	if p.Free {
+		added = p.Added()
+	}
+	calls = db.discover(seen, added)
 	for _, s := range p.Steps {
 		if s.Writes {
 			calls = append(calls, db.write.call(s.SQL))

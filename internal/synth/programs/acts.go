@@ -60,20 +60,15 @@ func (d *drawer) set(corrected bool) *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["attr"], slots["v"] = t.called(row), c.said(), c.show(v)
-	if c.Kind == Date {
-		slots["v"] = d.spokenDate(slots["v"])
+	said, where := d.naming(t, row)
+	value, text, to := d.written(c, v, row)
+	if value == "" {
+		return nil
 	}
-	value, tables := Literal(v), []*Table{t}
-	if c.Ref != nil {
-		to := c.Ref.byKey(v)
-		if to == nil || &to[0] == &row[0] || c.Ref.named(to) == "" || c.Ref.Columns[c.Ref.Label].Ref != nil ||
-			len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
-			return nil
-		}
-		slots["v"] = c.Ref.named(to)
-		value = c.Ref.keyOf(to)
-		tables = append(tables, c.Ref)
+	slots["x"], slots["attr"], slots["v"] = said, c.said(), text
+	tables := []*Table{t}
+	if to != nil {
+		tables = append(tables, to)
 	}
 	pattern := "set"
 	if corrected {
@@ -90,9 +85,34 @@ func (d *drawer) set(corrected bool) *Program {
 	return &Program{
 		pattern: pattern,
 		slots:   slots,
-		Steps:   []Step{update(t, i, value, []Cond{t.label(row)})},
-		Tables:  tables,
+		Steps: d.changing(t, []Cond{where}, true, func(where []Cond) Step {
+			return update(t, i, value, where)
+		}),
+		Tables: tables,
 	}
+}
+
+// written is a value as it is written into a column: its SQL, how it is said, and the table that it names a row of. The
+// SQL is "" where it cannot be said.
+func (d *drawer) written(c Column, v any, row []any) (sql, said string, of *Table) {
+	if c.Ref == nil {
+		if said = c.show(v); c.Kind == Date {
+			said = d.spokenDate(said)
+		}
+		return Literal(v), said, nil
+	}
+	to := c.Ref.byKey(v)
+	if to == nil || &to[0] == &row[0] || c.Ref.named(to) == "" || c.Ref.Columns[c.Ref.Label].Ref != nil ||
+		len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
+		return "", "", nil
+	}
+	return c.Ref.keyOf(to), c.Ref.named(to), c.Ref
+}
+
+// changing are the steps of a change: a look at the rows that it is about, and the change.
+func (d *drawer) changing(t *Table, where []Cond, named bool, change func([]Cond) Step) []Step {
+	look, exact := d.before(t, where, named)
+	return []Step{look, change(exact)}
 }
 
 // setTwo changes two properties of a named thing in one request.
@@ -101,55 +121,50 @@ func (d *drawer) setTwo() *Program {
 	if t == nil || t.Columns[t.Label].Ref != nil {
 		return nil
 	}
-	props := slices.DeleteFunc(t.properties(nil), func(i int) bool { return t.Columns[i].Ref != nil })
+	props := t.properties(nil)
 	row := d.sole(t)
 	if row == nil || len(props) < 2 {
 		return nil
 	}
 	d.r.Shuffle(len(props), func(i, j int) { props[i], props[j] = props[j], props[i] })
-	slots, sets := d.about(t), []string{}
-	slots["x"] = t.called(row)
+	slots, sets, tables := d.about(t), []string{}, []*Table{t}
+	named, where := d.naming(t, row)
+	slots["x"] = named
 	for k, i := range props[:2] {
 		c := t.Columns[i]
 		v := d.another(t, i, row[i])
 		if v == nil || equal(v, row[i]) {
 			return nil
 		}
-		said := c.show(v)
-		if c.Kind == Date {
-			said = d.spokenDate(said)
+		value, said, to := d.written(c, v, row)
+		if value == "" {
+			return nil
+		}
+		if to != nil && !slices.Contains(tables, to) {
+			tables = append(tables, to)
 		}
 		slots[[]string{"attr", "attr2"}[k]], slots[[]string{"v", "v2"}[k]] = c.said(), said
-		sets = append(sets, Ident(c.Name)+" = "+Literal(v))
+		sets = append(sets, Ident(c.Name)+" = "+value)
 	}
-	return &Program{pattern: "set_two", slots: slots, Tables: []*Table{t},
-		Steps: []Step{
-			{
-				SQL: "UPDATE " + Ident(
-					t.Name,
-				) + " SET " + strings.Join(
-					sets,
-					", ",
-				) + filter(
-					t,
-					[]Cond{t.label(row)},
-				),
-				Writes: true,
-			},
-		}}
+	return &Program{pattern: "set_two", slots: slots, Tables: tables,
+		Steps: d.changing(t, []Cond{where}, true, func(where []Cond) Step {
+			return Step{SQL: "UPDATE " + Ident(t.Name) + " SET " + strings.Join(sets, ", ") + filter(t, where), Writes: true}
+		})}
 }
 
 // mostChanged bounds what one request changes.
 const mostChanged = 8
 
 func (d *drawer) setAll() *Program {
-	t, where, phrase := d.filtered(1)
+	t, where, phrase := d.filtered(1 + d.r.IntN(2))
 	if t == nil {
 		return nil
 	}
 	props := slices.DeleteFunc(
 		t.properties(nil),
-		func(i int) bool { return i == where[0].Column || t.Columns[i].Ref != nil },
+		func(i int) bool {
+			return slices.ContainsFunc(where, func(c Cond) bool { return i == c.Column }) || t.Columns[i].Ref != nil
+		},
 	)
 	rows := t.rows(where)
 	if len(props) == 0 || len(rows) == 0 || len(rows) > mostChanged {
@@ -165,8 +180,10 @@ func (d *drawer) setAll() *Program {
 	return &Program{
 		pattern: "set_all",
 		slots:   slots,
-		Steps:   []Step{update(t, i, Literal(v), where)},
-		Tables:  (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
+		Steps: d.changing(t, where, false, func(where []Cond) Step {
+			return update(t, i, Literal(v), where)
+		}),
+		Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
 	}
 }
 
@@ -187,7 +204,8 @@ func (d *drawer) adjust() *Program {
 		if row == nil || row[i] == nil || t.Columns[t.Label].Ref != nil {
 			return nil
 		}
-		where, slots["x"] = []Cond{t.label(row)}, t.called(row)
+		said, by := d.naming(t, row)
+		where, slots["x"] = []Cond{by}, said
 	} else {
 		c, phrase, ok := d.condition(t, i)
 		if !ok {
@@ -224,8 +242,10 @@ func (d *drawer) adjust() *Program {
 	return &Program{
 		pattern: pattern,
 		slots:   slots,
-		Steps:   []Step{update(t, i, column+" "+sign+" "+Show(by), where)},
-		Tables:  tables,
+		Steps: d.changing(t, where, slots["x"] != "", func(where []Cond) Step {
+			return update(t, i, column+" "+sign+" "+Show(by), where)
+		}),
+		Tables: tables,
 	}
 }
 
@@ -239,12 +259,15 @@ func (d *drawer) remove() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"] = t.called(row)
+	said, where := d.naming(t, row)
+	slots["x"] = said
 	return &Program{
 		pattern: "remove",
 		slots:   slots,
-		Steps:   []Step{{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, []Cond{t.label(row)}), Writes: true}},
-		Tables:  []*Table{t},
+		Steps: d.changing(t, []Cond{where}, true, func(where []Cond) Step {
+			return Step{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}
+		}),
+		Tables: []*Table{t},
 	}
 }
 
@@ -261,7 +284,7 @@ func (w *World) refers(t *Table, row []any) bool {
 }
 
 func (d *drawer) removeAll() *Program {
-	t, where, phrase := d.filtered(1)
+	t, where, phrase := d.filtered(1 + d.r.IntN(2))
 	if t == nil {
 		return nil
 	}
@@ -275,8 +298,10 @@ func (d *drawer) removeAll() *Program {
 	return &Program{
 		pattern: "remove_all",
 		slots:   slots,
-		Steps:   []Step{{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}},
-		Tables:  (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
+		Steps: d.changing(t, where, false, func(where []Cond) Step {
+			return Step{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}
+		}),
+		Tables: (Query{Table: t, Where: where, Agg: "COUNT"}).tables(),
 	}
 }
 
@@ -463,9 +488,10 @@ func (d *drawer) actIf() *Program {
 		return nil
 	}
 	below := less(row[i], bound)
-	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
+	said, where := d.naming(t, row)
+	q := Query{Table: t, Where: []Cond{where}, Column: i, Of: -1, Order: -1}
 	c := t.Columns[i]
-	slots["x"], slots["attr"], slots["bound"], slots["v"] = t.called(row), c.said(), c.show(bound), c.show(v)
+	slots["x"], slots["attr"], slots["bound"], slots["v"] = said, c.said(), c.show(bound), c.show(v)
 	p := &Program{
 		pattern: "set_if",
 		slots:   slots,

@@ -33,6 +33,9 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 		phrase = c.flagged(v)
 	case c.Bool:
 		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + c.said()
+	case c.Ref == nil && c.isClass() && strings.HasPrefix(c.withPhrase(), "that are {v}") && isWord(Show(v)) && d.r.IntN(4) == 0:
+		cond.Op, phrase = Not, strings.Replace(phrase, "that are ", "that are not ", 1)
+		d.look(t, i)
 	case c.Ref == nil && c.isClass() && d.many == "" && isWord(c.noun(v)) && d.r.IntN(5) > 0: // "nurses", "electric bikes"
 		d.one, d.many = c.nouns(t, c.noun(v))
 		d.look(t, i)
@@ -176,6 +179,11 @@ func (c Column) isClass() bool {
 		slices.Contains(
 			[]string{
 				"role",
+				"slot",
+				"shift",
+				"size",
+				"grade",
+				"style",
 				"kind",
 				"type",
 				"category",

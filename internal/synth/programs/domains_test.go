@@ -118,7 +118,7 @@ func shelf() *World {
 func TestColumnsAreSaidAsPeopleSayThem(t *testing.T) {
 	w := shelf()
 	o := open(t, w)
-	seen := map[string]string{} // what is said, by the SQL
+	seen := map[string][]string{} // what is said, by the SQL
 	for _, kind := range []string{Count, List, Total, Lookup, Set, Adjust, Insert, Remove, Best} {
 		for seed := range uint64(300) {
 			p := Draw(rand.New(rand.NewPCG(seed, 14)), w, kind)
@@ -130,23 +130,24 @@ func TestColumnsAreSaidAsPeopleSayThem(t *testing.T) {
 			}
 			said := strings.Join(append([]string{p.pattern, p.slots["many"], p.slots["filter"], p.slots["x"], p.slots["rel"],
 				p.slots["y"], p.slots["attr"], p.slots["v"]}, p.Answer.Values...), " ")
-			seen[p.Steps[len(p.Steps)-1].SQL] = strings.Join(strings.Fields(said), " ")
+			sql := p.Steps[len(p.Steps)-1].SQL
+			seen[sql] = append(seen[sql], strings.Join(strings.Fields(said), " "))
 		}
 	}
 	link := "JOIN plays ON plays.member_id = members.id JOIN scores ON plays.score_id = scores.id WHERE scores.title"
 	for sql, want := range map[string]string{
-		"SELECT COUNT(*) FROM members WHERE left_on IS NULL":                   "count members who have not left 1",
-		"SELECT COUNT(*) FROM members WHERE left_on IS NOT NULL":               "count members who have left 2",
-		"SELECT COUNT(*) FROM members WHERE mentor_id IS NULL":                 "count members without a mentor 1",
-		"SELECT COUNT(*) FROM members WHERE active = 'N'":                      "count members who are not active 1",
-		"SELECT COUNT(*) FROM members WHERE part = 'Cellist'":                  "count cellists 2",
-		"SELECT COUNT(*) FROM members WHERE fee_cents > 900":                   "count members who pay more than 9 euros 2",
-		"SELECT SUM(fee_cents) / 100.0 FROM members":                           "sum members fee in euros 32",
-		"SELECT fee_cents / 100.0 FROM members WHERE name = 'Ana Sol'":         "lookup members Ana Sol fee in euros 12.5",
-		"SELECT active FROM members WHERE name = 'Ben Ray'":                    "lookup members Ben Ray active No",
-		"UPDATE members SET active = 'Y' WHERE name = 'Ben Ray'":               "set members Ben Ray active yes",
-		"UPDATE members SET fee_cents = fee_cents + 200 WHERE name = 'Cy Orr'": "raise members Cy Orr fee in euros 2",
-		"SELECT title FROM scores ORDER BY at DESC LIMIT 1":                    "best scores at Largo",
+		"SELECT COUNT(*) FROM members WHERE left_on IS NULL":           "count members who have not left 1",
+		"SELECT COUNT(*) FROM members WHERE left_on IS NOT NULL":       "count members who have left 2",
+		"SELECT COUNT(*) FROM members WHERE mentor_id IS NULL":         "count members without a mentor 1",
+		"SELECT COUNT(*) FROM members WHERE active = 'N'":              "count members who are not active 1",
+		"SELECT COUNT(*) FROM members WHERE part = 'Cellist'":          "count cellists 2",
+		"SELECT COUNT(*) FROM members WHERE fee_cents > 900":           "count members who pay more than 9 euros 2",
+		"SELECT SUM(fee_cents) / 100.0 FROM members":                   "sum members fee in euros 32",
+		"SELECT fee_cents / 100.0 FROM members WHERE name = 'Ana Sol'": "lookup members Ana Sol fee in euros 12.5",
+		"SELECT active FROM members WHERE name = 'Ben Ray'":            "lookup members Ben Ray active No",
+		"UPDATE members SET active = 'Y' WHERE id = 2":                 "set members Ben Ray active yes",
+		"UPDATE members SET fee_cents = fee_cents + 200 WHERE id = 3":  "raise members Cy Orr fee in euros 2",
+		"SELECT title FROM scores ORDER BY at DESC LIMIT 1":            "best scores at Largo",
 		"SELECT COUNT(*) FROM members JOIN members AS mentor ON members.mentor_id = mentor.id " +
 			"WHERE mentor.name = 'Ana Sol'": "count members mentored by Ana Sol 1",
 		"SELECT members.name FROM members " + link + " = 'Nocturne' ORDER BY members.id": "list members who play Nocturne " +
@@ -157,8 +158,8 @@ func TestColumnsAreSaidAsPeopleSayThem(t *testing.T) {
 		"INSERT INTO plays (member_id, score_id) VALUES ((SELECT id FROM members WHERE name = 'Cy Orr'), " +
 			"(SELECT id FROM scores WHERE title = 'Largo'))": "edge_add entries Cy Orr plays Largo",
 	} {
-		if got, drawn := seen[sql]; !drawn || got != want {
-			t.Errorf("%s: %q (drawn: %v), want %q", sql, got, drawn, want)
+		if !slices.Contains(seen[sql], want) {
+			t.Errorf("%s: %q, want %q", sql, seen[sql], want)
 		}
 	}
 }

@@ -91,6 +91,8 @@ type Program struct {
 	// Free says that a row is added for which the person names no key.
 	Free bool
 
+	alphabetical bool // the order that a list is asked for in is that of the alphabet
+
 	pattern string            // of the wordings
 	slots   map[string]string // what stands in them
 	then    *Program          // behind it, in one message
@@ -109,6 +111,19 @@ func (p *Program) Writes() (n int) {
 		}
 	}
 	return n
+}
+
+// Added is the table that gets a new row; nil where none does.
+func (p *Program) Added() *Table {
+	for _, s := range p.Steps {
+		name, ok := strings.CutPrefix(s.SQL, "INSERT INTO ")
+		for _, t := range p.Tables {
+			if ok && strings.HasPrefix(name, Ident(t.Name)+" ") {
+				return t
+			}
+		}
+	}
+	return nil
 }
 
 // Key names a program among those of its world.
@@ -164,6 +179,9 @@ func Draw(r *rand.Rand, w *World, kind string) *Program {
 func (p *Program) lower(r *rand.Rand) {
 	name := p.slots["x"]
 	exact, loose := "= "+Literal(name), "LIKE "+Literal(strings.ToLower(name))
+	if part := Literal("%" + name + "%"); slices.ContainsFunc(p.Steps, func(s Step) bool { return strings.Contains(s.SQL, part) }) {
+		exact, loose = part, Literal("%"+strings.ToLower(name)+"%")
+	}
 	ascii := strings.IndexFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 	if !ascii || name == strings.ToLower(name) || // LIKE tells "É" from "é"
 		r.IntN(8) > 0 || strings.ContainsAny(name, `%_\`) || p.alike(name) ||

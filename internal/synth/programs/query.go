@@ -19,6 +19,8 @@ const (
 	Valued Op = "IS NOT NULL"
 	Within Op = "LIKE" // of a date: in a month or year, which the value is the beginning of
 	Among  Op = "IN"   // the value is a list
+	Not    Op = "<>"
+	Has    Op = "HAS" // a text that the value is a part of, whatever its capitals
 )
 
 // bare reports whether an operation takes no value: it is on a reference itself, and not on what that names.
@@ -73,11 +75,15 @@ func (c Cond) holds(t *Table, row []any) bool {
 	case Among:
 		list, _ := c.Value.([]any)
 		return v != nil && slices.ContainsFunc(list, func(one any) bool { return equal(v, one) })
+	case Has:
+		return v != nil && strings.Contains(strings.ToLower(Show(v)), strings.ToLower(Show(c.Value)))
 	case Is:
 		if t.Columns[c.Column].Several && v != nil {
 			return slices.Contains(strings.Split(Show(v), ListMark), Show(c.Value))
 		}
 		return v != nil && equal(v, c.Value)
+	case Not:
+		return v != nil && !equal(v, c.Value)
 	case Above:
 		return v != nil && less(c.Value, v)
 	}
@@ -264,6 +270,8 @@ func (t *Table) test(column int, before string, op Op, value any) string {
 		return before + Ident(c.Name) + " " + string(op)
 	case op == Within:
 		return before + Ident(c.Name) + " LIKE " + Literal(Show(value)+"%")
+	case op == Has:
+		return before + Ident(c.Name) + " LIKE " + Literal("%"+Show(value)+"%")
 	case op == Among:
 		var list []string
 		for _, one := range value.([]any) {

@@ -21,9 +21,10 @@ func (d *drawer) lookup() *Program {
 	if row[i] == nil || Show(row[i]) == "" {
 		return nil
 	}
-	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
+	said, where := d.naming(t, row)
+	q := Query{Table: t, Where: []Cond{where}, Column: i, Of: -1, Order: -1}
 	slots := d.about(t)
-	slots["x"], slots["attr"] = t.called(row), t.Columns[i].said()
+	slots["x"], slots["attr"] = said, t.Columns[i].said()
 	if asks := t.Columns[i].Asks; asks != "" && d.r.IntN(4) > 0 { // "When was the patient admitted?"
 		slots["asks"] = strings.ReplaceAll(asks, "{x}", slots["x"])
 		return q.program("asks", slots, valueOf(t.Columns[i], row[i]))
@@ -67,8 +68,9 @@ func (d *drawer) join() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["ref"] = t.called(row), c.said()
-	q := Query{Table: t, Where: []Cond{t.label(row)}, Column: i, Of: -1, Order: -1}
+	said, where := d.naming(t, row)
+	slots["x"], slots["ref"] = said, c.said()
+	q := Query{Table: t, Where: []Cond{where}, Column: i, Of: -1, Order: -1}
 	if d.r.IntN(2) == 0 { // who it is
 		if slots["asks"] = strings.ReplaceAll(c.Asks, "{x}", slots["x"]); c.Asks == "" {
 			slots["asks"] = "Which " + c.Ref.One + " does " + slots["x"] + " belong to?"
@@ -97,6 +99,11 @@ func (d *drawer) filtered(n int) (t *Table, where []Cond, phrase string) {
 	}
 	var used []int
 	var texts []string
+	if d.r.IntN(3) == 0 { // "the nurses without a phone"
+		if c, ok := d.class(t); ok {
+			where, used = append(where, c), append(used, c.Column)
+		}
+	}
 	for range n {
 		c, text, ok := d.condition(t, used...)
 		if !ok {
@@ -104,7 +111,7 @@ func (d *drawer) filtered(n int) (t *Table, where []Cond, phrase string) {
 		}
 		where, used, texts = append(where, c), append(used, c.Column), append(texts, text)
 	}
-	if n == 2 && where[0].Of >= 0 && where[1].Of < 0 { // what stands behind "by a doctor in Oslo" might be said of the doctor
+	if last := where[len(where)-1]; n == 2 && where[len(where)-2].Of >= 0 && last.Of < 0 { // what stands behind "by a doctor in Oslo" might be said of the doctor
 		slices.Reverse(texts)
 	}
 	for _, text := range texts {
@@ -158,7 +165,9 @@ func (d *drawer) list(n int) *Program {
 	if repeats(a.Values) {
 		return nil
 	}
-	return q.program("list", slots, a)
+	p := q.program("list", slots, a)
+	p.alphabetical = a.Order && t.Columns[t.Label].Kind == Text && t.Columns[t.Label].Ref == nil
+	return p
 }
 
 func repeats(values []string) bool {
@@ -181,14 +190,9 @@ func (d *drawer) total() *Program {
 	}
 	i := pick(d.r, props)
 	q := Query{Table: t, Agg: pick(d.r, []string{"SUM", "SUM", "AVG", "MIN", "MAX"}), Column: i, Of: -1, Order: -1}
-	slots := d.about(t)
-	if d.r.IntN(2) == 0 {
-		c, phrase, ok := d.condition(t, i)
-		if !ok {
-			return nil
-		}
-		q.Where = []Cond{c}
-		d.narrow(slots, t, phrase)
+	slots, ok := d.about(t), true
+	if q.Where, ok = d.some(t, slots, i); !ok {
+		return nil
 	}
 	if len(t.rows(q.Where)) < 2 {
 		return nil
@@ -200,6 +204,26 @@ func (d *drawer) total() *Program {
 	}
 	slots["attr"] = t.Columns[i].said()
 	return q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
+}
+
+// some narrows a table to some of its things, mostly: by a noun for a sort of them, by a condition, or by both. ok is
+// false where what was drawn says nothing.
+func (d *drawer) some(t *Table, slots map[string]string, not int) (where []Cond, ok bool) {
+	if d.r.IntN(3) == 0 {
+		if c, ok := d.class(t); ok && c.Column != not {
+			where = append(where, c)
+			d.narrow(slots, t, "")
+		}
+	}
+	if d.r.IntN(5) > 1 {
+		return where, true
+	}
+	c, phrase, ok := d.condition(t, not)
+	if !ok || len(where) > 0 && c.Column == where[0].Column {
+		return nil, false
+	}
+	d.narrow(slots, t, phrase)
+	return append(where, c), true
 }
 
 // superlative is how the greatest, or least, of a column is asked for.
@@ -221,14 +245,9 @@ func (d *drawer) best() *Program {
 	}
 	i, greatest := pick(d.r, props), d.r.IntN(2) == 0
 	q := Query{Table: t, Column: t.Label, Of: -1, Order: i, Desc: greatest, Limit: 1}
-	slots := d.about(t)
-	if d.r.IntN(3) == 0 {
-		c, phrase, ok := d.condition(t, i)
-		if !ok {
-			return nil
-		}
-		q.Where = []Cond{c}
-		d.narrow(slots, t, phrase)
+	slots, ok := d.about(t), true
+	if q.Where, ok = d.some(t, slots, i); !ok {
+		return nil
 	}
 	if !d.clear(q) {
 		return nil
@@ -277,6 +296,9 @@ func (d *drawer) top() *Program {
 	}
 	i, greatest := pick(d.r, props), d.r.IntN(3) > 0
 	q := Query{Table: t, Column: t.Label, Of: -1, Order: i, Desc: greatest, Limit: 2 + d.r.IntN(3)}
+	if c, ok := d.class(t); ok {
+		q.Where = []Cond{c}
+	}
 	if !d.clear(q) {
 		return nil
 	}
@@ -294,19 +316,27 @@ func (d *drawer) worth() *Program {
 	}
 	price, stock := -1, -1
 	for _, i := range t.properties(isNumber) {
-		switch last := lastWord(t.Columns[i].Name); {
+		switch last := lastWord(t.Columns[i].said()); {
 		case slices.Contains([]string{"price", "cost", "fee", "rate"}, last):
 			price = i
-		case slices.Contains([]string{"stock", "quantity", "amount", "seats", "tickets", "nights", "hours", "kilos"}, last):
+		case slices.Contains([]string{
+			"stock", "hand", "quantity", "amount", "seats", "tickets", "nights", "hours", "kilos",
+		}, last):
 			stock = i
 		}
 	}
 	if price < 0 || stock < 0 {
 		return nil
 	}
-	total, whole := 0.0, true
-	for _, row := range t.Rows {
-		x, a := asFloat(row[price])
+	slots := d.about(t)
+	where, ok := d.some(t, slots, price)
+	rows := t.rows(where)
+	if !ok || len(rows) < 2 {
+		return nil
+	}
+	total, whole := 0.0, !t.Columns[price].Cents
+	for _, row := range rows {
+		x, a := asFloat(t.Columns[price].units(row[price]))
 		y, b := asFloat(row[stock])
 		if !a || !b {
 			return nil
@@ -318,16 +348,23 @@ func (d *drawer) worth() *Program {
 	if whole {
 		v = int64(total)
 	}
-	slots := d.about(t)
 	slots["attr"], slots["v"] = t.Columns[price].said(), t.Columns[stock].said()
-	sql := fmt.Sprintf("SELECT SUM(%s * %s) FROM %s",
-		Ident(t.Columns[price].Name), Ident(t.Columns[stock].Name), Ident(t.Name))
+	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
+	before := ""
+	if len(q.tables()) > 1 {
+		before = Ident(t.Name) + "."
+	}
+	sum := fmt.Sprintf("SUM(%s * %s)", t.selected(price, before), t.stored(stock, before))
+	pattern := "worth"
+	if slots["filter"] != "" {
+		pattern = "worth_some"
+	}
 	return &Program{
-		pattern: "worth",
+		pattern: pattern,
 		slots:   slots,
 		Answer:  Answer{Form: "number", Values: []string{Show(v)}},
-		Steps:   []Step{{SQL: sql}},
-		Tables:  []*Table{t},
+		Steps:   []Step{{SQL: strings.Replace(q.SQL(), "COUNT(*)", sum, 1)}},
+		Tables:  q.tables(),
 		Result:  []string{Show(v)},
 	}
 }
@@ -446,6 +483,11 @@ func (d *drawer) missing() *Program {
 		}
 		i := pick(d.r, props)
 		q := Query{Table: t, Where: []Cond{{i, -1, Null, nil}}, Column: t.Label, Of: -1, Order: -1}
+		if c, ok := d.class(t); ok && len(t.rows([]Cond{c, q.Where[0]})) > 0 {
+			q.Where = append(q.Where, c)
+		} else {
+			d.one, d.many, d.looked = "", "", nil
+		}
 		slots := d.about(t)
 		slots["attr"] = t.Columns[i].said()
 		pattern := "missing"

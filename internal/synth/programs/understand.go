@@ -17,7 +17,7 @@ func Understand(tables []*Table) {
 		}
 		for i := range t.Columns {
 			if t.Columns[i].Ref != nil {
-				t.Columns[i].refers()
+				t.Columns[i].refers(slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil }))
 			}
 		}
 	}
@@ -26,9 +26,12 @@ func Understand(tables []*Table) {
 // understand reads one column that names nothing in another table.
 func (t *Table) understand(i int) {
 	c := &t.Columns[i]
-	words := strings.Fields(Words(c.Name))
+	words := spelled(strings.Fields(Words(c.Name)))
 	if len(words) == 0 {
 		return
+	}
+	if c.Says == "" {
+		c.Says = strings.Join(words, " ")
 	}
 	empty := slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil })
 	switch {
@@ -44,6 +47,22 @@ func (t *Table) understand(i int) {
 	case c.Kind == Number:
 		c.measured(words)
 	}
+}
+
+// spelled has abbreviations written out, as people say them.
+func spelled(words []string) []string {
+	long := map[string]string{
+		"dept": "department", "qty": "quantity", "addr": "address", "tel": "phone", "num": "number", "est": "estimated",
+		"desc": "description", "cat": "category", "emp": "employee", "cust": "customer", "mgr": "manager", "amt": "amount",
+		"dob": "date of birth", "max": "maximum", "min": "minimum", "avg": "average", "prev": "previous", "cnt": "count",
+	}
+	out := slices.Clone(words)
+	for i, w := range words {
+		if long[w] != "" && (w != "min" || i < len(words)-1) { // at the end min are minutes
+			out[i] = long[w]
+		}
+	}
+	return out
 }
 
 // isFlag reports whether a column of numbers has nothing but 0 and 1, and both.
@@ -213,7 +232,6 @@ func (c *Column) measured(words []string) {
 		set("with more than {v} "+map[bool]string{true: "on hand", false: "in stock"}[last == "hand"],
 			"with less than {v} "+map[bool]string{true: "on hand", false: "in stock"}[last == "hand"], "", "")
 	case slices.Contains([]string{"quantity", "qty", "count"}, last):
-		c.Says = strings.TrimSpace(strings.TrimSuffix(c.Says, last) + map[bool]string{true: "quantity", false: last}[last == "qty"])
 		set("with a "+c.Says+" above {v}", "with a "+c.Says+" below {v}", "", "")
 	case endsIn(last, "s") && !endsIn(last, "ss", "us", "is"): // things that are counted
 		set("with more than {v} "+c.Says, "with fewer than {v} "+c.Says, "", "")
@@ -226,7 +244,7 @@ func (c *Column) measured(words []string) {
 }
 
 // refers gives a column that names things of another table its phrases.
-func (c *Column) refers() {
+func (c *Column) refers(empty bool) {
 	said := strings.Fields(c.said())
 	if len(said) == 0 {
 		return
@@ -234,7 +252,11 @@ func (c *Column) refers() {
 	for len(said) > 1 && isCode(said[len(said)-1:], said[len(said)-1]) {
 		said = said[:len(said)-1]
 	}
+	said = spelled(said)
 	last := said[len(said)-1]
+	if empty {
+		c.No = "that have no " + last + " yet"
+	}
 	if c.Says = strings.Join(said, " "); strings.HasPrefix(c.Ref.One, last) { // dept of a department
 		c.Says, last = c.Ref.One, lastWord(c.Ref.One)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -39,12 +38,6 @@ type form struct {
 }
 
 func joined(a Answer) string { return strings.Join(a.Values, ", ") }
-
-func sorted(a Answer) string {
-	values := slices.Clone(a.Values)
-	slices.Sort(values)
-	return strings.Join(values, ", ")
-}
 
 func perLine(a Answer) string { return strings.Join(a.Values, "\n") }
 
@@ -170,8 +163,8 @@ func (p *Program) say(
 		mark := "?"
 		return text, joined(a), []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
 	}
-	if a.Form == "list" && !a.Order && a.isASCII() && r.IntN(3) == 0 {
-		sortedText := sorted(a)
+	if p.pattern == "list" && a.Order && p.alphabetical && r.IntN(2) == 0 {
+		sortedText := joined(a)
 		text = follow(text, pick(r, manners()["sorted"][split]))
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
 	}

@@ -10,6 +10,28 @@ import (
 	"testing"
 )
 
+// rowCalled is the only row that a person may mean by a name: its whole one, or a part of a text of it.
+func rowCalled(t *testing.T, table *Table, name string) []any {
+	t.Helper()
+	plain := strings.ToLower(strings.TrimPrefix(name, "the "))
+	whole, part := [][]any(nil), [][]any(nil)
+	for _, row := range table.Rows {
+		switch {
+		case strings.EqualFold(table.called(row), name):
+			whole = append(whole, row)
+		case slices.ContainsFunc(row, func(v any) bool { return strings.Contains(strings.ToLower(Show(v)), plain) }):
+			part = append(part, row)
+		}
+	}
+	if len(whole) == 1 {
+		return whole[0]
+	}
+	if len(whole) > 0 || len(part) == 0 {
+		t.Fatalf("%q names %d rows, and is a part of %d", name, len(whole), len(part))
+	}
+	return part[0]
+}
+
 // What a change leaves in a database is what the request says: the value of a thing, and how far a number goes.
 func TestChangesAreWhatIsSaid(t *testing.T) {
 	seen := map[string]int{}
@@ -29,9 +51,7 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 			o := open(t, w)
 			where := ""
 			if x := p.slots["x"]; x != "" {
-				row := table.Rows[slices.IndexFunc(table.Rows, func(row []any) bool {
-					return strings.EqualFold(table.called(row), x)
-				})]
+				row := rowCalled(t, table, x)
 				where = fmt.Sprintf(" WHERE %s = %s", Ident(table.Columns[table.Key].Name), Literal(row[table.Key]))
 			}
 			query := fmt.Sprintf("SELECT SUM(%s) FROM %s%s", Ident(c.Name), Ident(table.Name), where)
@@ -124,6 +144,9 @@ func TestTwoRequestsDoNotMeet(t *testing.T) {
 		for i, s := range p.Steps {
 			m := changed.FindStringSubmatch(s.SQL)
 			for k, o := range p.Steps {
+				if k == i-1 && strings.HasPrefix(o.SQL, "SELECT * FROM ") { // its own look
+					continue
+				}
 				if m != nil && k != i && !strings.HasPrefix(o.SQL, "SELECT DISTINCT") &&
 					regexp.MustCompile(`(?:FROM|JOIN|UPDATE|INTO) `+regexp.QuoteMeta(m[1])+`(?:\W|$)`).MatchString(o.SQL) {
 					t.Errorf("%s, and %s", s.SQL, o.SQL)

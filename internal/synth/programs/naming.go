@@ -1,0 +1,107 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// naming draws how a person names a row, and the condition that finds it: mostly by its whole name, at times by a part of
+// it that no other row's name has ("Gus"), or where the name is a code by another property that only this row has ("the
+// fuel pump").
+func (d *drawer) naming(t *Table, row []any) (said string, where Cond) {
+	if d.r.IntN(3) == 0 {
+		if said, where, ok := d.otherName(t, row); ok {
+			return said, where
+		}
+	}
+	return t.called(row), t.label(row)
+}
+
+func (d *drawer) otherName(t *Table, row []any) (said string, where Cond, ok bool) {
+	label := t.Columns[t.Label]
+	name := t.named(row)
+	switch parts := strings.Fields(name); {
+	case label.Ref != nil || name == "":
+		return "", Cond{}, false
+	case len(label.Parts) == 2:
+		i := pick(d.r, label.Parts)
+		where = Cond{i, -1, Is, row[i]}
+		said = Show(row[i])
+	case isCodeName(name):
+		texts := t.properties(func(c Column) bool { return c.Kind == Text && c.Ref == nil && !c.Several })
+		if len(texts) == 0 {
+			return "", Cond{}, false
+		}
+		i := pick(d.r, texts)
+		where, said = Cond{i, -1, Is, row[i]}, Show(row[i])
+		if strings.ToLower(said) == said {
+			said = "the " + said
+		}
+	case len(parts) > 1:
+		said = pick(d.r, []string{parts[0], parts[len(parts)-1]})
+		where = Cond{t.Label, -1, Has, said}
+	default:
+		return "", Cond{}, false
+	}
+	plain := strings.TrimPrefix(said, "the ")
+	if len(plain) < 3 || len(plain) > 30 || strings.ContainsAny(plain, `%_'`) || !isASCII(plain) ||
+		len(t.rows([]Cond{{where.Column, -1, Has, plain}})) != 1 {
+		return "", Cond{}, false
+	}
+	return said, where, true
+}
+
+// isCodeName reports whether a name is a number or a code, as KD-800.
+func isCodeName(name string) bool {
+	return strings.ContainsAny(name, "0123456789") && !strings.Contains(name, " ")
+}
+
+func isASCII(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+}
+
+// look shows the rows that a change is about before it is made. A row that is named is looked for by a part of its name,
+// whatever its capitals, and then changed by its key.
+func (d *drawer) before(t *Table, where []Cond, named bool) (look Step, change []Cond) {
+	change = where
+	if named {
+		c := where[0]
+		if text, ok := c.Value.(string); ok && c.Op == Is && !d.w.Cased && len(t.Columns[c.Column].Parts) == 0 &&
+			t.Columns[c.Column].Ref == nil && isASCII(text) && !strings.ContainsAny(text, `%_\\`) &&
+			len(t.rows([]Cond{{c.Column, -1, Has, text}})) == 1 {
+			where = []Cond{{c.Column, -1, Has, text}}
+		}
+		if rows := t.rows(where); len(rows) == 1 && t.Key >= 0 {
+			change = []Cond{{t.Key, -1, Is, rows[0][t.Key]}}
+		}
+	}
+	return Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, where)}, change
+}
+
+// class narrows a table to the things of a sort that people have a noun for, as nurses of the staff.
+func (d *drawer) class(t *Table) (Cond, bool) {
+	if d.many != "" {
+		return Cond{}, false
+	}
+	var classes []int
+	for i, c := range t.Columns {
+		if c.Ref == nil && c.isClass() && !c.Several && slices.ContainsFunc(t.Rows, func(row []any) bool {
+			return isWord(c.noun(row[i]))
+		}) {
+			classes = append(classes, i)
+		}
+	}
+	if len(classes) == 0 {
+		return Cond{}, false
+	}
+	i := pick(d.r, classes)
+	v := pick(d.r, t.Rows)[i]
+	c := Cond{i, -1, Is, v}
+	if v == nil || !isWord(t.Columns[i].noun(v)) || !d.divides(t, c) {
+		return Cond{}, false
+	}
+	d.one, d.many = t.Columns[i].nouns(t, t.Columns[i].noun(v))
+	d.look(t, i)
+	return c, true
+}

@@ -1,0 +1,93 @@
+package programs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// garage has things that people name otherwise than by their labels.
+func parlour() *World {
+	tables := []*Table{
+		TableOf("mechanics", Records(`[{"id": 1, "name": "Gus Lam", "role": "welder"}, {"id": 2, "name": "Ida Lam", "role": "painter"},
+			{"id": 3, "name": "Bo Kern", "role": "welder"}]`)),
+		TableOf("parts", Records(`[{"part_no": "FP-01", "description": "fuel pump", "on_hand": 3, "unit_price": 12.5},
+			{"part_no": "OF-02", "description": "oil filter", "on_hand": 9, "unit_price": 4},
+			{"part_no": "SP-03", "description": "spark plug", "on_hand": 0, "unit_price": 2}]`)),
+	}
+	Relate(tables)
+	Understand(tables)
+	return &World{Name: "parlour", Tables: tables}
+}
+
+// A person says a part of a name that no other row has, or what a thing with a code is; the row is looked at before it
+// is changed, and changed by its key.
+func TestNaming(t *testing.T) {
+	w := parlour()
+	said := map[string][]string{}
+	for seed := range uint64(400) {
+		for _, kind := range []string{Lookup, Set, Adjust} {
+			p := Draw(rand.New(rand.NewPCG(seed, 3)), w, kind)
+			if p == nil || p.slots["x"] == "" || p.pattern == "set_two" {
+				continue
+			}
+			said[p.slots["x"]] = append(said[p.slots["x"]], p.Steps[len(p.Steps)-1].SQL)
+			if kind != Lookup && (len(p.Steps) < 2 || p.Steps[len(p.Steps)-2].Writes ||
+				!strings.HasPrefix(p.Steps[len(p.Steps)-2].SQL, "SELECT * FROM ")) {
+				t.Errorf("no look before %+v", p.Steps)
+			}
+		}
+	}
+	for _, name := range []string{"Gus Lam", "Gus", "Bo Kern", "Kern", "FP-01", "the fuel pump"} {
+		if said[name] == nil {
+			t.Errorf("nobody says %q", name)
+		}
+	}
+	if said["Lam"] != nil {
+		t.Errorf("two are called Lam: %q", said["Lam"])
+	}
+	if !slices.ContainsFunc(said["the fuel pump"], func(sql string) bool {
+		return strings.HasPrefix(sql, "UPDATE parts SET ") && strings.HasSuffix(sql, " WHERE part_no = 'FP-01'")
+	}) {
+		t.Errorf("the fuel pump: %q", said["the fuel pump"])
+	}
+	if !slices.ContainsFunc(said["Gus"], func(sql string) bool { return strings.HasSuffix(sql, "WHERE name LIKE '%Gus%'") }) {
+		t.Errorf("Gus: %q", said["Gus"])
+	}
+}
+
+// What is left out or turned round in words is so in SQL: welders, and those that are not welders; and a sum of products
+// is of what is said.
+func TestSomeOfATable(t *testing.T) {
+	w := parlour()
+	o := open(t, w)
+	n := map[string]int{}
+	for seed := range uint64(300) {
+		for _, kind := range []string{Count, List, Total, Best, Missing, SetAll} {
+			p := Draw(rand.New(rand.NewPCG(seed, 4)), w, kind)
+			if p == nil {
+				continue
+			}
+			n[p.pattern]++
+			sql := p.Steps[len(p.Steps)-1].SQL
+			if p.slots["many"] == "welders" {
+				n["welders"]++
+				if !strings.Contains(sql, "role = 'welder'") {
+					t.Errorf("%q: %s", p.slots["many"], sql)
+				}
+			}
+			if last, _ := o.play(p); p.Result != nil && !slices.Equal(p.Result, last) {
+				t.Errorf("computed %q, the database says %q: %s", p.Result, last, sql)
+			}
+			if p.pattern == "worth_some" != (strings.Contains(sql, "SUM(unit_price * on_hand)") && strings.Contains(sql, "WHERE")) {
+				t.Errorf("%s: %s", p.pattern, sql)
+			}
+		}
+	}
+	for _, of := range []string{"worth", "worth_some", "welders"} {
+		if n[of] == 0 {
+			t.Errorf("%s is never drawn: %v", of, n)
+		}
+	}
+}
