@@ -22,7 +22,7 @@ var sections = []struct {
 	title string
 	of    []string
 }{
-	{"The clipped loss: `dapo`, `grpo`, `bnpo`, `dr_grpo`", []string{"learn/objective/clipped.go clipped"}},
+	{"The clipped loss: `dapo`, `grpo`, `bnpo`, `dr_grpo`", []string{"learn/objective/clip.go clipped"}},
 	{"One ratio for each row: `gspo`", []string{"learn/objective/gspo.go gspo"}},
 	{"A clipped weight: `cispo`", []string{"learn/objective/cispo.go cispo"}},
 	{"Demonstrations", []string{"learn/objective/likelihood.go likelihood"}},

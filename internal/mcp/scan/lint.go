@@ -3,7 +3,7 @@
 // trained on such a tool would learn to obey it.
 //
 // It reads what a model reads: names, descriptions, titles, and every key and text of the schemas, and what encoded or
-// disguised parts of them say. Orders are found by a linear classifier (learnt.go) over words, letters, and concepts of a
+// disguised parts of them say. Orders are found by a linear classifier (classifier.go) over words, letters, and concepts of a
 // lexicon of fifty languages; it learnt from testdata/labelled/development.jsonl (go test -run TestFit -args -fit), and
 // TestLabelledSet says how well.
 package scan

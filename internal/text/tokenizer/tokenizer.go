@@ -1,7 +1,7 @@
 // Package tokenizer turns text into token ids and back, exactly as the model's own tokenizer does.
 //
 // A tokenizer is read from a tokenizer.json (Load) or from the vocabulary in a GGUF file (New). Text passes through
-// four stages, each exactly that of Hugging Face's tokenizers: added tokens are taken out (added.go), the rest is
+// four stages, each exactly that of Hugging Face's tokenizers: added tokens are taken out (added_tokens.go), the rest is
 // normalised (normalize.go), cut into pieces (pretokenize.go, regex.go), and each piece becomes tokens by byte-pair
 // merges (bpe.go) or by scores (unigram.go).
 //
