@@ -101,8 +101,8 @@ func arguments(least, most int, names string) cobra.PositionalArgs {
 	}
 }
 
-// configured is a verb without arguments that needs the configuration.
-func (a *app) configured(run func(ctx context.Context, c config.Config) error) func(*cobra.Command, []string) error {
+// withConfig is a verb without arguments that needs the configuration.
+func (a *app) withConfig(run func(ctx context.Context, c config.Config) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		c, err := a.config()
 		if err != nil {
@@ -114,7 +114,7 @@ func (a *app) configured(run func(ctx context.Context, c config.Config) error) f
 
 // config reads the configuration: the file named, or hone.yaml where there is one, or the defaults; then the flags.
 func (a *app) config() (config.Config, error) {
-	c, err := config.Given(a.configPath)
+	c, err := config.Read(a.configPath)
 	if err != nil {
 		return c, err
 	}

@@ -254,7 +254,7 @@ func TestDenialInATrajectory(t *testing.T) {
 	c := config.Default()
 	c.MCP.Approval.Deny = []string{"*/buy"}
 	a := toyApp(&bytes.Buffer{}, nil)
-	servers, err := toolset.Configured(a.Host, c, toolset.Source{Server: url})
+	servers, err := toolset.LoadServers(a.Host, c, toolset.Source{Server: url})
 	if err != nil {
 		t.Fatal(err)
 	}

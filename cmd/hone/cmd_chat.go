@@ -19,7 +19,7 @@ func newChat(a *app) *cobra.Command {
 			"On a pipe each line is a message, and calls that would be asked about are denied.",
 		Example: "  hone chat --model out/final\n  hone chat --model out/final --agent --mcp-config .mcp.json\n  hone chat --endpoint http://127.0.0.1:8000/v1 --model shop",
 		Args:    arguments(0, 0, ""),
-		RunE:    a.configured(func(ctx context.Context, c config.Config) error { return console.Run(ctx, a.Host, c, o) }),
+		RunE:    a.withConfig(func(ctx context.Context, c config.Config) error { return console.Run(ctx, a.Host, c, o) }),
 	}
 	f := c.Flags()
 	f.StringVar(&o.Model, "model", "", "adapter folder, or base; with --endpoint, the model to ask it for")

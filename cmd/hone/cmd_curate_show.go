@@ -23,7 +23,7 @@ func newCurateShow(a *app, at atDesk) *cobra.Command {
 			return a.Print(list, rows)
 		}
 		if preview {
-			return a.configured(func(_ context.Context, cfg config.Config) error { return d.Preview(a.Host, cfg, base, args[0]) })(c, args)
+			return a.withConfig(func(_ context.Context, cfg config.Config) error { return d.Preview(a.Host, cfg, base, args[0]) })(c, args)
 		}
 		shown, rows, err := d.Show(args[0])
 		if err != nil {

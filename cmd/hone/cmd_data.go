@@ -96,7 +96,7 @@ func newDataUnroll(a *app) *cobra.Command {
 		Args:    arguments(1, -1, "files or folders of conversations"),
 		RunE: func(c *cobra.Command, args []string) error {
 			x.From = args
-			return a.configured(func(_ context.Context, cfg config.Config) error {
+			return a.withConfig(func(_ context.Context, cfg config.Config) error {
 				list, err := job.Coverage(a.Host, cfg, base, x)
 				if err != nil {
 					return err

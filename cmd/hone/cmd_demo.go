@@ -26,7 +26,7 @@ func newDemo(a *app) *cobra.Command {
 			"does as much as fits into --minutes, and says what it measured and chose. A stopped demo goes on with\nhone runs resume.",
 		Example: "  hone demo\n  hone demo --json --seed 7",
 		Args:    arguments(0, 0, ""),
-		RunE: a.configured(func(ctx context.Context, c config.Config) error {
+		RunE: a.withConfig(func(ctx context.Context, c config.Config) error {
 			if err := basemodel.OnGPUs(&c, numGPUs); err != nil {
 				return err
 			}

@@ -53,7 +53,7 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 			err = found.Count(c.Model.Base, length)
 		}
 		if err != nil {
-			a.Say("what the tools cost in a prompt of %s is not known: %s", c.Model.Base, fault.Unlabelled(err))
+			a.Say("what the tools cost in a prompt of %s is not known: %s", c.Model.Base, fault.InnerText(err))
 		}
 	}
 	found.Say(a.Host, c.Model.Context)

@@ -24,9 +24,9 @@ func newDoctor(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if e.URL != "" || e.Model != "" {
-				return a.configured(func(ctx context.Context, cfg config.Config) error { return e.Check(ctx, a.Host, cfg) })(c, nil)
+				return a.withConfig(func(ctx context.Context, cfg config.Config) error { return e.Check(ctx, a.Host, cfg) })(c, nil)
 			}
-			return a.configured(func(ctx context.Context, cfg config.Config) error { return doctor.Run(ctx, a.Host, cfg, servers) })(c, nil)
+			return a.withConfig(func(ctx context.Context, cfg config.Config) error { return doctor.Run(ctx, a.Host, cfg, servers) })(c, nil)
 		},
 	}
 	c.Flags().StringVar(&e.URL, "endpoint", "", "base URL of an endpoint to check, up to and including /v1")

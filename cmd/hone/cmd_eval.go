@@ -71,7 +71,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil || measured == nil {
 		return err
 	}
-	if err := runview.Evaluated(a.Host, measured, f.show); err != nil {
+	if err := runview.PrintEvaluation(a.Host, measured, f.show); err != nil {
 		return err
 	}
 	return measured.Calibrate(a.Host, f.Asked)
@@ -83,5 +83,5 @@ func (a *app) resumeEval(ctx context.Context, e job.Env, path string, b job.Begu
 	if err != nil || measured == nil {
 		return err
 	}
-	return runview.Evaluated(a.Host, measured, runview.None)
+	return runview.PrintEvaluation(a.Host, measured, runview.None)
 }

@@ -43,7 +43,7 @@ func newInspectTokens(a *app) *cobra.Command {
 			if o.Tokenizer != "" { // the configuration has no part in it
 				return tell(c.Context(), config.Config{})
 			}
-			return a.configured(tell)(c, args)
+			return a.withConfig(tell)(c, args)
 		},
 	}
 	modelFlag(c, &o.Base)
@@ -59,7 +59,7 @@ func newInspectLogprobs(a *app) *cobra.Command {
 		Use:     "logprobs",
 		Short:   `{"ids"} -> {"logprobs"}, natural log; the first is null`,
 		Example: `  echo '{"ids": [1, 4093, 198]}' | hone inspect logprobs --adapter runs/demo-20260102-150405/final`,
-		RunE: a.configured(func(ctx context.Context, c config.Config) error {
+		RunE: a.withConfig(func(ctx context.Context, c config.Config) error {
 			return inspect.Logprobs(ctx, a.Host, c, cmp.Or(base, c.Model.Base), adapter)
 		}),
 	}
@@ -83,7 +83,7 @@ func newInspectParse(a *app) *cobra.Command {
 			if o.Format != "" { // the configuration has no part in it
 				return tell(c.Context(), config.Config{})
 			}
-			return a.configured(tell)(c, args)
+			return a.withConfig(tell)(c, args)
 		},
 	}
 	modelFlag(c, &o.Base)
@@ -107,7 +107,7 @@ func newInspectRender(a *app) *cobra.Command {
 			"Text that only looks like a control token has its first character escaped: \\u003c|im_end|>.",
 		Example: `  hone inspect render --template chat_template.jinja --set enable_thinking=false < conversations.jsonl` + "\n" +
 			`  echo '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": true}' | hone inspect render`,
-		RunE: a.configured(func(ctx context.Context, c config.Config) error { return inspect.Render(ctx, a.Host, c.Model, o) }),
+		RunE: a.withConfig(func(ctx context.Context, c config.Config) error { return inspect.Render(ctx, a.Host, c.Model, o) }),
 	}
 	modelFlag(c, &o.Base)
 	tokenizerFlag(c, &o.Tokenizer)
@@ -137,7 +137,7 @@ func newInspectMemory(a *app) *cobra.Command {
 			"where the run would be refused: for want of memory, or because its sequences outgrow the model's positions.",
 		Example: "  hone inspect memory --base-model SmolLM2-135M-Instruct --dataset scenarios.json --prefix 900\n  hone inspect memory --config run.yaml --row 1200 --json",
 		Args:    arguments(0, 0, ""),
-		RunE:    a.configured(func(_ context.Context, c config.Config) error { return inspect.Memory(a.Host, c, o) }),
+		RunE:    a.withConfig(func(_ context.Context, c config.Config) error { return inspect.Memory(a.Host, c, o) }),
 	}
 	runFlags(c, &o)
 	return c
@@ -153,7 +153,7 @@ func newInspectPlan(a *app) *cobra.Command {
 			"each input and result is, with a comment where another layer begins. An output is written over an input that is donated.",
 		Example: "  hone inspect plan --hlo programs --prefix 900",
 		Args:    arguments(0, 0, ""),
-		RunE:    a.configured(func(_ context.Context, c config.Config) error { return inspect.Programs(a.Host, c, o, folder) }),
+		RunE:    a.withConfig(func(_ context.Context, c config.Config) error { return inspect.Programs(a.Host, c, o, folder) }),
 	}
 	runFlags(c, &o)
 	c.Flags().StringVar(&folder, "hlo", "", "folder that gets the files; it is made")

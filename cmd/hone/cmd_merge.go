@@ -19,7 +19,7 @@ func newMerge(a *app) *cobra.Command {
 			"The folder is there whole or not at all, and never written over.",
 		Example: "  hone merge --adapter out/final --output-dir merged --dtype bf16\n  hone merge --adapter out/final --output-dir merged --dry-run",
 		Args:    arguments(0, 0, ""),
-		RunE: a.configured(func(ctx context.Context, c config.Config) error {
+		RunE: a.withConfig(func(ctx context.Context, c config.Config) error {
 			out, err := basemodel.Merge(ctx, a.Host, c, o)
 			if err != nil || a.DryRun {
 				return err

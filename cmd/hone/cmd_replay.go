@@ -23,7 +23,7 @@ func newReplay(a *app) *cobra.Command {
 		Args:    arguments(1, 1, "a file of traces"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.Data = args[0]
-			return a.configured(func(ctx context.Context, cfg config.Config) error { return a.jobs(cfg).Replay(ctx, cfg, f) })(c, nil)
+			return a.withConfig(func(ctx context.Context, cfg config.Config) error { return a.jobs(cfg).Replay(ctx, cfg, f) })(c, nil)
 		},
 	}
 	c.Flags().StringVar(&f.Endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")

@@ -71,7 +71,7 @@ func runRunsLs(a *app, only string) error {
 	if len(list) == 0 {
 		a.Say("no runs in %s", dir)
 	}
-	return a.Print(list, job.RunRows(list, dir, a.Invoked))
+	return a.Print(list, job.RunRows(list, dir, a.CommandText))
 }
 
 // runPath is the folder of a run given by its name or its path.

@@ -133,7 +133,7 @@ func newServersTry(a *app) *cobra.Command {
 			if err != nil || a.DryRun {
 				return err
 			}
-			return errors.Join(a.Print(r, slices.Concat(r.Rows(), [][]string{{}}, r.YieldRows())), r.Failed())
+			return errors.Join(a.Print(r, slices.Concat(r.Rows(), [][]string{{}}, r.YieldRows())), r.Err())
 		},
 	}
 	c.Flags().StringVar(&x.Registry, "registry", "", registryUsage)

@@ -95,7 +95,7 @@ func TestServerWithHosts(t *testing.T) {
 		if tc.path != "" {
 			a.withEnv(map[string]string{"PATH": tc.path})
 		}
-		if _, _, err := toolset.Sandboxed(t.Context(), a.Host, config.DefaultSandbox(), servers); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), tc.want) {
+		if _, _, err := toolset.OpenSandbox(t.Context(), a.Host, config.DefaultSandbox(), servers); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

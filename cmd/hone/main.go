@@ -40,7 +40,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
 	if f, ok := errors.AsType[*fault.Error](err); ok {
-		f.Next = a.Invoked(strings.ReplaceAll(f.Next, "--base-model", baseOption(c)))
+		f.Next = a.CommandText(strings.ReplaceAll(f.Next, "--base-model", baseOption(c)))
 	}
 	return a.Report(ctx, err)
 }

@@ -40,7 +40,7 @@ func TestLongReason(t *testing.T) {
 	if strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "lines left out") || !strings.Contains(stdout, "its sandbox is not allowed") {
 		t.Errorf("the table: %s", stdout)
 	}
-	if _, _, stderr := hone(t, "", append(validate, "--verbose")...); !strings.Contains(stderr, fault.Indented(startUp, "    ")) || strings.Contains(stderr, "whole:") {
+	if _, _, stderr := hone(t, "", append(validate, "--verbose")...); !strings.Contains(stderr, fault.Indent(startUp, "    ")) || strings.Contains(stderr, "whole:") {
 		t.Errorf("with --verbose: %s", stderr)
 	}
 	var found []synth.Finding
@@ -65,7 +65,7 @@ func TestErrorInTheLog(t *testing.T) {
 		}
 		a.Report(t.Context(), &fault.Error{What: "lost", Why: x.why, Next: "look"})
 		log, err := os.ReadFile(filepath.Join(x.name, "logs", "attempt_1"))
-		if err != nil || !strings.Contains(string(log), "lost\n  why:   "+fault.Indented(x.why, "    ")) {
+		if err != nil || !strings.Contains(string(log), "lost\n  why:   "+fault.Indent(x.why, "    ")) {
 			t.Errorf("%s: the log: %v, %s", x.name, err, log)
 		}
 		if !strings.HasSuffix(said.String(), "next:  look\n"+strings.TrimPrefix(x.shown, "\n")) {

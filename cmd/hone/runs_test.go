@@ -172,11 +172,11 @@ func TestHintsAreAsInvoked(t *testing.T) {
 	if code := a.main(t.Context(), []string{"collect"}); code != 2 || !strings.Contains(said.String(), "next:  bin/hone collect --help") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
-	if got := a.Invoked("hone.yaml; then hone runs resume x, or what hone does"); got != "hone.yaml; then bin/hone runs resume x, or what hone does" {
+	if got := a.CommandText("hone.yaml; then hone runs resume x, or what hone does"); got != "hone.yaml; then bin/hone runs resume x, or what hone does" {
 		t.Errorf("got %q", got)
 	}
 	a.Program = "hone"
-	if got := a.Invoked("hone doctor"); got != "hone doctor" {
+	if got := a.CommandText("hone doctor"); got != "hone doctor" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -36,7 +36,7 @@ func sandboxAt(t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.
 	if level == sandbox.Landlock { // without bubblewrap on PATH
 		a.withEnv(map[string]string{"PATH": t.TempDir()})
 	}
-	s, wrap, err := toolset.Sandboxed(t.Context(), a.Host, c, servers)
+	s, wrap, err := toolset.OpenSandbox(t.Context(), a.Host, c, servers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall)
 
 func TestSandboxRequired(t *testing.T) {
 	a := &app{Host: &host.Host{Talk: sanitize.New(&bytes.Buffer{}), LookupEnv: func(string) (string, bool) { return "", false }, Helper: []string{"hone", sandboxVerb}}}
-	_, _, err := toolset.Sandboxed(t.Context(), a.Host, config.Sandbox{Mode: "require"}, mcp.Config{})
+	_, _, err := toolset.OpenSandbox(t.Context(), a.Host, config.Sandbox{Mode: "require"}, mcp.Config{})
 	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "bwrap is not on PATH") {
 		t.Errorf("%v", err)
 	}

@@ -21,7 +21,7 @@ func installed(t *testing.T, stdin string) (a *app, stdout, stderr *bytes.Buffer
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Installed(assets.Model()) {
+	if !s.Has(assets.Model()) {
 		t.Fatal("the base model is not installed: run make setup")
 	}
 	return a, stdout, stderr

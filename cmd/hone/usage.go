@@ -46,7 +46,7 @@ func flagError(c *cobra.Command, err error) error {
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		e.Why, e.Next = config.MeantFlag(strings.TrimPrefix(c.CommandPath(), "hone "), name, names, e.Next)
+		e.Why, e.Next = config.NearestFlag(strings.TrimPrefix(c.CommandPath(), "hone "), name, names, e.Next)
 	}
 	if strings.HasSuffix(err.Error(), "needs an argument: --allow-findings") {
 		e.Why, e.Next = "findings are accepted tool by tool", "name them as --allow-findings server/tool, or all of a server's as server/*"

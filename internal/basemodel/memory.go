@@ -230,5 +230,5 @@ func (m *Model) FitServing(c config.Config, adapter *model.LoRA, adapters, conte
 		m.host.Say("memory: %s planned, %s %s", plan.GiB(most), plan.GiB(limit.Bytes), limit.Of)
 		return nil
 	}
-	return plan.ServedTooLarge(s, o, limit)
+	return plan.ServingTooLarge(s, o, limit)
 }

@@ -67,16 +67,16 @@ func Merge(ctx context.Context, h *host.Host, c config.Config, o MergeOptions) (
 	}
 	parent := filepath.Dir(filepath.Clean(o.Output))
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return out, o.failed(err)
+		return out, o.wrapError(err)
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(parent, &disk); err != nil {
-		return out, o.failed(err)
+		return out, o.wrapError(err)
 	}
 	out.Free = int64(disk.Bavail) * int64(disk.Bsize)
 	h.Say("%s with %s takes %.2f GB of disk; %.2f GB are free", base, o.Adapter, float64(out.Bytes)/1e9, float64(out.Free)/1e9)
 	if out.Free < out.Bytes+out.Bytes/100 { // and the files beside the weights
-		return out, o.failed(fmt.Errorf("%d bytes are needed, %d are free: %w", out.Bytes, out.Free, syscall.ENOSPC))
+		return out, o.wrapError(fmt.Errorf("%d bytes are needed, %d are free: %w", out.Bytes, out.Free, syscall.ENOSPC))
 	}
 	if h.DryRun {
 		return out, nil
@@ -92,19 +92,19 @@ func Merge(ctx context.Context, h *host.Host, c config.Config, o MergeOptions) (
 	defer e.Close()
 	tokenizer, err := o.write(ctx, m, e)
 	if err != nil {
-		return out, o.failed(err)
+		return out, o.wrapError(err)
 	}
 	share := kept.Share()
 	out.Kept = &share
-	h.Say("%s", keptText(kept))
+	h.Say("%s", mergeLossText(kept))
 	if !tokenizer {
 		h.Say("warning: %s has no tokenizer that could be written: put tokenizer.json and tokenizer_config.json of the original model into %s", base, o.Output)
 	}
 	return out, nil
 }
 
-// keptText says how much of the adapter is left in the merged weights.
-func keptText(k *model.Kept) string {
+// mergeLossText says how much of the adapter is left in the merged weights.
+func mergeLossText(k *model.Kept) string {
 	names := map[string]string{"F32": "float32", "BF16": "bfloat16", "F16": "float16"}
 	var types []string
 	for _, t := range k.DTypes {
@@ -184,8 +184,8 @@ func syncFolder(dir string) error {
 	return nil
 }
 
-// failed is an error of writing; one that says more stays as it is.
-func (o MergeOptions) failed(err error) error {
+// wrapError is an error of writing; one that says more stays as it is.
+func (o MergeOptions) wrapError(err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}

@@ -35,11 +35,11 @@ const maxCompared = 512
 // ids that no token has.
 func FindUntrained(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Renderer) (Untrained, error) {
 	var u Untrained
-	written, inCalls := writtenTokens(tok, r)
+	written, inCalls := outputTokens(tok, r)
 	if len(written) == 0 {
 		return u, nil
 	}
-	others := comparedIDs(file, tok, written)
+	others := referenceIDs(file, tok, written)
 	names := []string{"model.embed_tokens.weight"}
 	if !file.Config.TiedHead {
 		names = append(names, "lm_head.weight")
@@ -81,9 +81,9 @@ func FindUntrained(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Ren
 	return u, nil
 }
 
-// writtenTokens are the added tokens of a conversation with a call and its result, and which of them are not in one
+// outputTokens are the added tokens of a conversation with a call and its result, and which of them are not in one
 // without.
-func writtenTokens(tok *tokenizer.Tokenizer, r render.Renderer) (ids []int, inCalls map[int]bool) {
+func outputTokens(tok *tokenizer.Tokenizer, r render.Renderer) (ids []int, inCalls map[int]bool) {
 	schema := []byte(`{"type": "object", "properties": {"x": {"type": "string"}}}`)
 	tools := []chat.Tool{{Name: "f", Description: "f", InputSchema: schema}}
 	call := []chat.ToolCall{{ID: "call_0", Name: "f", Arguments: `{"x": "d"}`}}
@@ -116,8 +116,8 @@ func writtenTokens(tok *tokenizer.Tokenizer, r render.Renderer) (ids []int, inCa
 	return ids, inCalls
 }
 
-// comparedIDs are other added tokens, tokens that the file calls unused, and rows behind the last token.
-func comparedIDs(file *modelfile.Model, tok *tokenizer.Tokenizer, written []int) (ids []int) {
+// referenceIDs are other added tokens, tokens that the file calls unused, and rows behind the last token.
+func referenceIDs(file *modelfile.Model, tok *tokenizer.Tokenizer, written []int) (ids []int) {
 	types := file.Vocabulary.TokenTypes
 	for id := file.Config.VocabSize - 1; id >= 0 && len(ids) < maxCompared; id-- { // the last are the likeliest
 		unused := id >= tok.NumTokens() || id < len(types) && types[id] == tokenizer.TypeUnused
@@ -155,8 +155,8 @@ func length(row []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Found says what was found; empty where nothing was.
-func (u Untrained) Found() string {
+// Describe says what was found; empty where nothing was.
+func (u Untrained) Describe() string {
 	if len(u.Tokens) == 0 {
 		return ""
 	}
@@ -185,13 +185,13 @@ func (m *Model) sayUntrained() {
 	u, err := FindUntrained(m.File, m.Text.Tokenizer, m.Renderer)
 	u.named = !m.Text.Own || m.Text.trained != nil
 	if err == nil && len(u.Tokens) > 0 {
-		m.host.Say("%s: an adapter cannot learn to read or write them; %s", u.Found(), u.Help())
+		m.host.Say("%s: an adapter cannot learn to read or write them; %s", u.Describe(), u.Help())
 	}
 }
 
-// UntrainedOf is FindUntrained of the configuration's base model; ok is false where it is not on this machine, or
+// CheckNewTokens is FindUntrained of the configuration's base model; ok is false where it is not on this machine, or
 // cannot be read, which others say.
-func UntrainedOf(h *host.Host, c config.Config) (u Untrained, ok bool) {
+func CheckNewTokens(h *host.Host, c config.Config) (u Untrained, ok bool) {
 	at, ok := here(h, c.Model.Base)
 	if !ok {
 		return u, false

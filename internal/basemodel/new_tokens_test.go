@@ -113,7 +113,7 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, %s: %+v, want %+v; %v", name, what, got, want, err)
 			}
-			found, none := got.Found(), len(want.Tokens) == 0
+			found, none := got.Describe(), len(want.Tokens) == 0
 			if (found == "") != none || !strings.Contains(found, strings.Join(want.Tokens, ", ")) {
 				t.Errorf("%s, %s: %q", name, what, found)
 			}

@@ -48,7 +48,7 @@ func FindPlugin(h *host.Host, e config.Engine) (Plugin, error) {
 		}
 	}
 	for _, kind := range wanted {
-		for _, place := range []func(h *host.Host, kind string) (Plugin, error){namedPlugin, dataPlugin, installedPlugin, venvPlugin} {
+		for _, place := range []func(h *host.Host, kind string) (Plugin, error){pluginFromEnv, dataPlugin, pluginFromDownloads, venvPlugin} {
 			if p, err := place(h, kind); err != nil || p.Path != "" {
 				return p, err
 			}
@@ -70,8 +70,8 @@ func FindPlugin(h *host.Host, e config.Engine) (Plugin, error) {
 	return Plugin{}, f
 }
 
-// namedPlugin is that of PJRT_PLUGIN_LIBRARY_PATH, a list of files and folders.
-func namedPlugin(h *host.Host, kind string) (Plugin, error) {
+// pluginFromEnv is that of PJRT_PLUGIN_LIBRARY_PATH, a list of files and folders.
+func pluginFromEnv(h *host.Host, kind string) (Plugin, error) {
 	list, _ := h.LookupEnv("PJRT_PLUGIN_LIBRARY_PATH")
 	for _, entry := range filepath.SplitList(list) {
 		if entry == "" {
@@ -107,7 +107,7 @@ func dataPlugin(h *host.Host, kind string) (Plugin, error) {
 	return Plugin{}, nil
 }
 
-func installedPlugin(h *host.Host, kind string) (Plugin, error) {
+func pluginFromDownloads(h *host.Host, kind string) (Plugin, error) {
 	s, err := h.Store()
 	if err != nil {
 		return Plugin{}, err
@@ -116,7 +116,7 @@ func installedPlugin(h *host.Host, kind string) (Plugin, error) {
 	if kind == "cuda" {
 		asset = assets.CUDAPlugin()
 	}
-	if !s.Installed(asset) {
+	if !s.Has(asset) {
 		return Plugin{}, nil
 	}
 	return Plugin{s.Path(asset), "hone engine install " + asset.Name}, nil

@@ -60,7 +60,7 @@ func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row
 	if o.ShardWeights = Shards(c.Engine); o.ShardWeights {
 		o.Train.Recompute = train.RecomputeLayer
 	}
-	o.Train = o.Train.Filled(gpu) // since a smaller micro-batch may be proposed
+	o.Train = o.Train.WithDefaults(gpu) // since a smaller micro-batch may be proposed
 	return o
 }
 
@@ -73,10 +73,10 @@ func OpenOf(e config.Engine) plan.Open {
 // a quarter of the linear maps' at most.
 const treeTokens = 1024
 
-// Packed is how rows of so many steps are computed as trees: with how many tokens, and with how many if each row were behind the prefix by
+// CountPacking is how rows of so many steps are computed as trees: with how many tokens, and with how many if each row were behind the prefix by
 // itself.
-func Packed(e config.Engine, gpu bool, steps []batch.Batch) (packed, apart int) {
-	o := train.Options{RowMultiple: e.RowMultiple}.Filled(gpu)
+func CountPacking(e config.Engine, gpu bool, steps []batch.Batch) (packed, apart int) {
+	o := train.Options{RowMultiple: e.RowMultiple}.WithDefaults(gpu)
 	for _, b := range steps {
 		apart += o.NumTokens(b)
 	}
@@ -97,7 +97,7 @@ func RowMultiple(e config.Engine, steps []batch.Batch, times float64) int {
 	if e.RowMultiple != 0 || e.MicroBatch > 1 || e.Devices > 1 {
 		return 0
 	}
-	least := train.Options{}.Filled(false).RowMultiple
+	least := train.Options{}.WithDefaults(false).RowMultiple
 	best, cost := 0, 0.
 	for multiple := least; multiple <= 8*least; multiple *= 2 {
 		programs, positions := train.Options{RowMultiple: multiple, TreeTokens: TreeTokensOf(e)}.RowPrograms(steps)

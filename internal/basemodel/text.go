@@ -194,7 +194,7 @@ func (t *Text) Renderer(system string) (render.Renderer, error) {
 		p := *t.trained
 		p.System, p.ToolFormat = cmp.Or(system, p.System), cmp.Or(t.format, p.ToolFormat)
 		if t.Variables != nil && t.Variables.Len() > 0 {
-			p.Variables = joined(p.Variables, t.Variables)
+			p.Variables = mergeVariables(p.Variables, t.Variables)
 		}
 		if err := t.noTemplateKeys(p.Template == ""); err != nil {
 			return nil, err
@@ -220,7 +220,7 @@ func (t *Text) inForm(system string) (render.Renderer, error) {
 	if !t.Own || t.Template == "" || t.format == "" {
 		return nil, nil
 	}
-	f, err := toolcall.Named(t.format)
+	f, err := toolcall.ByName(t.format)
 	if err != nil || render.Writes(t.Template, f) {
 		return nil, err
 	}
@@ -251,8 +251,8 @@ func (t *Text) vocabulary() render.Vocabulary {
 	return render.Vocabulary{Tokenizer: t.Tokenizer, BOS: t.BOS, EOS: t.EOS}
 }
 
-// joined are variables with others over them.
-func joined(variables, over *chat.Object) *chat.Object {
+// mergeVariables are variables with others over them.
+func mergeVariables(variables, over *chat.Object) *chat.Object {
 	out := chat.NewObject()
 	for _, o := range []*chat.Object{variables, over} {
 		for i := 0; o != nil && i < o.Len(); i++ {

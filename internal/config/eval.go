@@ -54,8 +54,8 @@ func (f FailOnError) Check() error {
 	return nil
 }
 
-// Reached reports whether so many failed episodes, of all that are planned, are too many.
-func (f FailOnError) Reached(failed, planned int) bool {
+// Exceeds reports whether so many failed episodes, of all that are planned, are too many.
+func (f FailOnError) Exceeds(failed, planned int) bool {
 	if failed == 0 || f == "false" {
 		return false
 	}

@@ -27,8 +27,8 @@ const MaxFileBytes = 1 << 20
 // DefaultFile is the configuration where no other is named.
 const DefaultFile = "hone.yaml"
 
-// Given is the configuration of the file at path; where path is "", that of DefaultFile, and the defaults where there is none.
-func Given(path string) (Config, error) {
+// Read is the configuration of the file at path; where path is "", that of DefaultFile, and the defaults where there is none.
+func Read(path string) (Config, error) {
 	if path == "" {
 		if _, err := os.Stat(DefaultFile); errors.Is(err, fs.ErrNotExist) {
 			return Default(), nil
@@ -176,10 +176,10 @@ next:
 			}
 			continue next
 		}
-		if now := moved(prefix + key.Value); now != "" {
+		if now := renameOf(prefix + key.Value); now != "" {
 			return s.at(key, fmt.Sprintf("%s is %s now, at the top of the file", prefix+key.Value, now), "move it there: it holds for sft and for train")
 		}
-		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+meantKey(key.Value, prefix, t),
+		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+nearestKey(key.Value, prefix, t),
 			"hone config schema lists the keys")
 	}
 	return nil
@@ -202,8 +202,8 @@ func (s source) checkSections(n ast.Node, t reflect.Type, prefix string) error {
 	return nil
 }
 
-// moved is the new name of a key that had another once.
-func moved(key string) string {
+// renameOf is the new name of a key that had another once.
+func renameOf(key string) string {
 	if key == "sft.lora" {
 		return "lora"
 	}

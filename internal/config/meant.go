@@ -13,9 +13,9 @@ import (
 // mostMeant is how many keys are offered for one that is unknown.
 const mostMeant = 4
 
-// meantKey returns `; did you mean "x"?` for a key that the section t, at prefix, does not have. In this order: hone's name for what other
+// nearestKey returns `; did you mean "x"?` for a key that the section t, at prefix, does not have. In this order: hone's name for what other
 // trainers call so; the key in a section below; a near name; the key in other sections.
-func meantKey(written, prefix string, t reflect.Type) string {
+func nearestKey(written, prefix string, t reflect.Type) string {
 	var keys []string
 	for _, f := range fieldsOf(t) {
 		keys = append(keys, f.key)
@@ -49,9 +49,9 @@ func sameKeys(written, prefix string, t reflect.Type) (found []string) {
 	return found
 }
 
-// MeantFlag says why a verb ("train") does not know a flag, and what helps: the flag of flags that another trainer calls so, the key that says it, or
+// NearestFlag says why a verb ("train") does not know a flag, and what helps: the flag of flags that another trainer calls so, the key that says it, or
 // the flag that was nearly written. help is the command that lists the flags.
-func MeantFlag(verb, flag string, flags []string, help string) (why, next string) {
+func NearestFlag(verb, flag string, flags []string, help string) (why, next string) {
 	own := fault.Alias(flag, flags)
 	if key := flagKey(verb, flag); own == "" && key != "" {
 		return "it is a key of the configuration: " + key, "set " + key + " in hone.yaml; " + help + " lists the flags"

@@ -43,7 +43,7 @@ func TestFlagKey(t *testing.T) {
 func TestMeantFlag(t *testing.T) {
 	for flag, want := range map[string][2]string{"steps": {"it is a key of the configuration: grpo.steps", "set grpo.steps in hone.yaml; HELP lists the flags"}, "lora-r": {"did you mean --lora-rank?", "HELP"},
 		"base-modl": {"did you mean --base-model?", "HELP"}, "nonsense": {"", "HELP"}} {
-		if why, next := MeantFlag("train", flag, []string{"base-model", "lora-rank"}, "HELP"); why != want[0] || next != want[1] {
+		if why, next := NearestFlag("train", flag, []string{"base-model", "lora-rank"}, "HELP"); why != want[0] || next != want[1] {
 			t.Errorf("--%s: %q, %q; want %q", flag, why, next, want)
 		}
 	}

@@ -29,15 +29,15 @@ func (s source) misfit(n ast.Node, t reflect.Type, prefix string) error {
 			continue
 		}
 		if yaml.NodeToValue(it.Value(), reflect.New(f.typ).Interface()) != nil {
-			return s.at(it.Value().GetToken(), fmt.Sprintf("%s takes %s, not %s", prefix+f.key, wanted(f.typ), given(it.Value(), f.typ)),
+			return s.at(it.Value().GetToken(), fmt.Sprintf("%s takes %s, not %s", prefix+f.key, typeText(f.typ), nodeText(it.Value(), f.typ)),
 				"hone config schema describes each key")
 		}
 	}
 	return nil
 }
 
-// wanted says what values a type stands for.
-func wanted(t reflect.Type) string {
+// typeText says what values a type stands for.
+func typeText(t reflect.Type) string {
 	switch {
 	case isDuration(t):
 		return "a duration such as 90s or 5m"
@@ -57,8 +57,8 @@ func wanted(t reflect.Type) string {
 	return "a text"
 }
 
-// given says what stands in the file where a type was wanted.
-func given(n ast.Node, t reflect.Type) string {
+// nodeText says what stands in the file where a type was wanted.
+func nodeText(n ast.Node, t reflect.Type) string {
 	text := n.GetToken().Value
 	switch n.Type() {
 	case ast.SequenceType:

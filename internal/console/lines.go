@@ -26,8 +26,8 @@ type Lines struct {
 // NewLines reads a host's stdin.
 func NewLines(h *host.Host) *Lines { return &Lines{h, bufio.NewReader(h.Stdin)} }
 
-// Typed reports whether somebody types, who can be told of an error and go on.
-func (l *Lines) Typed() bool { return l.host.Typed() != nil }
+// TerminalIn reports whether somebody types, who can be told of an error and go on.
+func (l *Lines) Typed() bool { return l.host.TerminalIn() != nil }
 
 // Next is the next line that is not empty, without the spaces around it. On a terminal it is asked for by prompt. The error is ctx's, or io.EOF:
 // nothing more comes, or the line is Quit.

@@ -42,13 +42,13 @@ func (t *talk) complete(ctx context.Context, messages []chat.Message) (chat.Mess
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<16))
-		return chat.Message{}, t.refused(res.Status, said)
+		return chat.Message{}, t.statusError(res.Status, said)
 	}
 	return t.read(res.Body)
 }
 
-// refused is an answer that is an error.
-func (t *talk) refused(status string, said []byte) error {
+// statusError is an answer that is an error.
+func (t *talk) statusError(status string, said []byte) error {
 	var e struct{ Error struct{ Message string } }
 	why := strings.TrimSpace(string(said))
 	if json.Unmarshal(said, &e) == nil && e.Error.Message != "" {
@@ -95,7 +95,7 @@ func (t *talk) read(stream io.Reader) (chat.Message, error) {
 		if data, ok := strings.CutPrefix(line, "data: "); ok && data != "[DONE]" {
 			var e event
 			if json.Unmarshal([]byte(data), &e) != nil || e.Error != nil {
-				return answer, t.refused("with an error", []byte(data))
+				return answer, t.statusError("with an error", []byte(data))
 			}
 			for _, c := range e.Choices {
 				answer.Content += c.Delta.Content

@@ -117,11 +117,11 @@ func words(ids []int32) string {
 // server is an agent over the shop, whose rules ask whoever sits at the host.
 func server(t *testing.T, h *host.Host, url string) *serve.Server {
 	t.Helper()
-	c, err := config.Given("")
+	c, err := config.Read("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers, err := toolset.Configured(h, c, toolset.Source{Server: url})
+	servers, err := toolset.LoadServers(h, c, toolset.Source{Server: url})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ func ShowResult(h *host.Host, status, text, approval string) {
 	h.Say("<- %s: %s (%s)", status, text, approval)
 }
 
-// Shown returns tools whose calls and results are shown to the person. It stands before the gate that decides about them.
-func Shown(h *host.Host, inner environment.Tools) environment.Tools { return shown{inner, h} }
+// ShowCalls returns tools whose calls and results are shown to the person. It stands before the gate that decides about them.
+func ShowCalls(h *host.Host, inner environment.Tools) environment.Tools { return shown{inner, h} }
 
 type shown struct {
 	environment.Tools

@@ -40,13 +40,13 @@ func (s Size) String() string {
 		of = fmt.Sprintf(" of %d kinds", s.ShownKinds)
 	}
 	if s.File != "" {
-		return fmt.Sprintf("%d demonstrations%s, scenarios of %s, held out: %s", s.Demonstrations, of, s.File, s.HeldOut())
+		return fmt.Sprintf("%d demonstrations%s, scenarios of %s, held out: %s", s.Demonstrations, of, s.File, s.EvalSplit())
 	}
-	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios", s.Demonstrations, of, s.Train, s.Test, s.HeldOut())
+	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios", s.Demonstrations, of, s.Train, s.Test, s.EvalSplit())
 }
 
-// HeldOut is the split evaluated on.
-func (s Size) HeldOut() string {
+// EvalSplit is the split evaluated on.
+func (s Size) EvalSplit() string {
 	if s.Held == "" {
 		return scenario.Test
 	}
@@ -80,7 +80,7 @@ func (s *Solved) UnmarshalJSON(text []byte) error {
 // Execute executes the drafts of all splits on a live server. dropped is told of each that fails there.
 func Execute(ctx context.Context, seed uint64, size Size, call func(context.Context, chat.ToolCall) trajectory.ToolResult, dropped func(task string, err error)) (Tasks, error) {
 	t := Tasks{Size: size}
-	shown := shownKinds(seed, size.ShownKinds)
+	shown := drawKinds(seed, size.ShownKinds)
 	execute := func(drafts []Draft, keep func(scenario.Scenario, []chat.Message)) error {
 		for _, draft := range drafts {
 			if shown != nil {
@@ -107,18 +107,18 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 	}); err != nil {
 		return t, err
 	}
-	if err := execute(generate(kindsOf(size.Few), seed, size.HeldOut(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
+	if err := execute(generate(kindsOf(size.Few), seed, size.EvalSplit(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
 		return t, err
 	}
-	if size.HeldOut() == scenario.Validation {
+	if size.EvalSplit() == scenario.Validation {
 		t.Validation = t.Test[:min(size.Validation, len(t.Test))]
 		return t, nil
 	}
 	return t, execute(generate(kindsOf(size.Few), seed, scenario.Validation, size.Validation), func(s scenario.Scenario, _ []chat.Message) { t.Validation = append(t.Validation, s) })
 }
 
-// shownKinds are n kinds drawn by the seed, or nil for all.
-func shownKinds(seed uint64, n int) map[string]bool {
+// drawKinds are n kinds drawn by the seed, or nil for all.
+func drawKinds(seed uint64, n int) map[string]bool {
 	if n <= 0 {
 		return nil
 	}

@@ -106,7 +106,7 @@ func FromError(name string, err error) Check {
 		c.Next = f.Next
 		flat := *f
 		flat.Next = ""
-		c.Detail = strings.Join(strings.Fields(fault.Unlabelled(&flat)), " ")
+		c.Detail = strings.Join(strings.Fields(fault.InnerText(&flat)), " ")
 	}
 	return c
 }

@@ -49,7 +49,7 @@ func Endpoint(ctx context.Context, client llm.Chatter, model string) []Check {
 	response, err := client.Chat(ctx, llm.Request{Model: model, Tools: []chat.Tool{probe()}, MaxTokens: 2048, Seed: 1,
 		Messages: []chat.Message{{Role: chat.User, Content: `Call the tool read_meter with the meter "m17", and tell me what it shows. You cannot know it without the call.`}}})
 	if err != nil {
-		answers.Status, answers.Detail, answers.Next = Fail, fault.Unlabelled(err), "start the endpoint, or correct --endpoint, --model and --key-env"
+		answers.Status, answers.Detail, answers.Next = Fail, fault.InnerText(err), "start the endpoint, or correct --endpoint, --model and --key-env"
 		if refused, is := errors.AsType[*llm.StatusError](err); is && refused.Status == http.StatusServiceUnavailable {
 			answers.Next = "it is there, and not ready: where it loads its model, ask again in a minute"
 		}

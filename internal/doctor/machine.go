@@ -22,11 +22,11 @@ func Machine(h *host.Host, c config.Config) ([]Check, error) {
 	}
 	checks := checkPlugin(h, c.Engine)
 	for _, x := range assets.All() {
-		if x.Name == assets.Model().Name || s.Installed(x) { // a plug-in need not be hone's, and another model not be wanted
+		if x.Name == assets.Model().Name || s.Has(x) { // a plug-in need not be hone's, and another model not be wanted
 			checks = append(checks, checkAsset(s, x))
 		}
 	}
-	if u, ok := basemodel.UntrainedOf(h, c); ok {
+	if u, ok := basemodel.CheckNewTokens(h, c); ok {
 		checks = append(checks, checkTokens(c.Model.Base, u))
 	}
 	return append(checks, Memory(), Disk("disk for runs", c.RunsDir), Disk("disk for downloads", s.Dir)), nil
@@ -47,7 +47,7 @@ func checkAsset(s assets.Store, x assets.Asset) Check {
 
 // checkTokens says whether a base model knows the tokens that it is prompted with.
 func checkTokens(base string, u basemodel.Untrained) Check {
-	if found := u.Found(); found != "" {
+	if found := u.Describe(); found != "" {
 		return Check{Name: "tokens of " + base, Status: Warn, Detail: found, Next: u.Help()}
 	}
 	return Check{Name: "tokens of " + base, Status: OK, Detail: "it was trained on those that it is prompted with"}

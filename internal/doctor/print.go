@@ -26,7 +26,7 @@ func Print(h *host.Host, checks []Check) error {
 	for _, c := range checks {
 		rows = append(rows, []string{string(c.Status), c.Name, host.OneLine(c.Detail)})
 		if c.Next != "" {
-			rows = append(rows, []string{"", "", "next: " + h.Invoked(c.Next)})
+			rows = append(rows, []string{"", "", "next: " + h.CommandText(c.Next)})
 		}
 		if c.Status == Fail {
 			const install = "hone engine install "

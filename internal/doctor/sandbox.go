@@ -84,7 +84,7 @@ func (x inspection) checkWrites(ctx context.Context, c config.Sandbox, name stri
 	var tried []string
 	named := dataPaths(server)
 	for _, path := range slices.Sorted(maps.Keys(named)) {
-		if !toolset.Covered(path, c.ReadFor(name)) { // else it is meant to be read alone
+		if !toolset.InFolders(path, c.ReadFor(name)) { // else it is meant to be read alone
 			tried = append(tried, path)
 		}
 	}

@@ -30,7 +30,7 @@ type inspection struct {
 
 // Servers looks at every server, so that one that fails does not hide the others.
 func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.Source) []Check {
-	servers, err := toolset.Configured(h, c, from)
+	servers, err := toolset.LoadServers(h, c, from)
 	if errors.Is(err, fs.ErrNotExist) && from == (toolset.Source{}) {
 		return []Check{{Name: "MCP servers", Status: Warn, Detail: "none is configured: there is no " + c.MCP.Config,
 			Next: "hone servers add npm:NAME or pypi:NAME; a server that runs is named with --mcp URL"}}

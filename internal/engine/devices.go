@@ -76,8 +76,8 @@ func (e *Engine) spread(g *graph.Graph) (*distributed.DeviceMesh, error) {
 	return mesh, g.SetSPMD(mesh)
 }
 
-// shardedOver says that devices hold parts of a parameter; nil where each has the whole.
-func shardedOver(mesh *distributed.DeviceMesh, p Param) *distributed.ShardingSpec {
+// shardingSpec says that devices hold parts of a parameter; nil where each has the whole.
+func shardingSpec(mesh *distributed.DeviceMesh, p Param) *distributed.ShardingSpec {
 	if mesh == nil || !p.Sharded {
 		return nil
 	}

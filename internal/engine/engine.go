@@ -155,8 +155,8 @@ type Param struct {
 	Donated bool
 }
 
-// Numbered are n names of inputs or results that are one list: "cache0", "cache1" and so on.
-func Numbered(name string, n int) []string {
+// NumberNames are n names of inputs or results that are one list: "cache0", "cache1" and so on.
+func NumberNames(name string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = name + strconv.Itoa(i)
@@ -211,7 +211,7 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 		if q.Donated {
 			label += stablehlo.DonatedSuffix
 		}
-		in[i] = graph.ShardedParameter(g, label, q.Shape, shardedOver(mesh, q))
+		in[i] = graph.ShardedParameter(g, label, q.Shape, shardingSpec(mesh, q))
 		p.donate = append(p.donate, q.Donated)
 	}
 	out := build(in)
@@ -224,7 +224,7 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 	p.executable = g.Executable()
 	e.compiled.Lock()
 	defer e.compiled.Unlock()
-	if x, ok := p.executable.(*stablehlo.Executable); ok && x.Kept() {
+	if x, ok := p.executable.(*stablehlo.Executable); ok && x.FromCache() {
 		e.NumLoaded++
 	} else {
 		e.NumCompiled++
@@ -356,7 +356,7 @@ func (e *Engine) runZeros(shape shapes.Shape, n int) ([]Buffer, error) {
 				out[i] = graph.Zeros(in[0].Graph(), shape)
 			}
 			return out
-		}, Numbered("zeros", n)...)
+		}, NumberNames("zeros", n)...)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func (p *Program) HLO() string {
 
 // Memory returns the compiler's statistics; false where there was no compiler: on the pure-Go backend and a dry engine.
 func (p *Program) Memory() (Memory, bool) {
-	if x, ok := p.executable.(*stablehlo.Executable); ok && x.Compiled() {
+	if x, ok := p.executable.(*stablehlo.Executable); ok && x.HasProgram() {
 		return x.Memory(), true
 	}
 	return Memory{}, false

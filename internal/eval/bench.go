@@ -49,15 +49,15 @@ func (b *bench) openLocal() error {
 	b.given, b.now = b.Config, b.Config
 	for _, s := range b.Kept.Evaluation.Systems {
 		if s.IsLocal() {
-			return b.openModel(b.promptedAs(s), &b.Config)
+			return b.openModel(b.promptFolder(s), &b.Config)
 		}
 	}
 	b.local.World = b.local.WorldOf(b.Host, b.Config)
 	return nil
 }
 
-// promptedAs is the adapter folder as whose a system is prompted. The base model is prompted as the adapter that it is compared with.
-func (b *bench) promptedAs(s job.System) string {
+// promptFolder is the adapter folder as whose a system is prompted. The base model is prompted as the adapter that it is compared with.
+func (b *bench) promptFolder(s job.System) string {
 	if s.Adapter == "" && b.Kept.Adapter != "" {
 		return b.Kept.Adapter
 	}
@@ -86,7 +86,7 @@ func (b *bench) turnTo(s job.System) (stand, error) {
 	if s.Endpoint != nil {
 		return b.remote(s)
 	}
-	l, folder := b.local, b.promptedAs(s)
+	l, folder := b.local, b.promptFolder(s)
 	if same, err := b.alike(folder, b.under); err != nil {
 		return stand{}, err
 	} else if !same {
@@ -116,8 +116,8 @@ func (b *bench) publish(folder string) error {
 	return b.local.Hold(folder)
 }
 
-// gone ends what is under way: the server that samples the systems of this machine answers nothing any more.
-func (b *bench) gone(err error) {
+// cancel ends what is under way: the server that samples the systems of this machine answers nothing any more.
+func (b *bench) cancel(err error) {
 	if f, ok := errors.AsType[*fault.Error](err); ok && b.Dir != nil {
 		f.Next += ", then " + b.Onward()
 	}

@@ -68,8 +68,8 @@ func (c *clock) parts() []stats.Part {
 		{Name: "orchestration", Seconds: own.Seconds(), Orchestration: true}}
 }
 
-// told is how long it took by the clock on the wall, and how long of that no episode ran.
-func (c *clock) told() string {
+// summary is how long it took by the clock on the wall, and how long of that no episode ran.
+func (c *clock) summary() string {
 	c.to(func() {})
 	return fmt.Sprintf("%s, %s of it before, between and after episodes", c.wall.Round(time.Millisecond), c.idle.Round(time.Millisecond))
 }

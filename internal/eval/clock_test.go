@@ -108,7 +108,7 @@ func TestOrchestrationOfManyEpisodes(t *testing.T) {
 			if tools, users := r.Parts[1].Seconds, r.Parts[2].Seconds; math.Abs(tools-64*1.3) > 1e-6 || math.Abs(users-32) > 1e-6 {
 				t.Errorf("tools %g s, users %g s", tools, users)
 			}
-			if said := b.clock.told(); !strings.HasSuffix(said, ", 3s of it before, between and after episodes") {
+			if said := b.clock.summary(); !strings.HasSuffix(said, ", 3s of it before, between and after episodes") {
 				t.Errorf("told %s", said)
 			}
 		})

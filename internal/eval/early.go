@@ -75,8 +75,8 @@ func (b *bench) blocks() (blocks [][]scenario.Scenario) {
 	return blocks
 }
 
-// known are the differences by the episodes so far, and whether all are known well enough to stop.
-func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
+// differences are the differences by the episodes so far, and whether all are known well enough to stop.
+func (b *bench) differences(systems []*measuring) (all []Known, enough bool) {
 	points := b.Config.Eval.StopEarly
 	if points == 0 {
 		return nil, false
@@ -93,7 +93,7 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 			}
 			d := stats.Sequential(order, systems[k].found.Rows, systems[i].found.Rows, intervals)
 			all = append(all, Known{stats.Pair{Old: systems[k].Name, New: systems[i].Name}, d})
-			enough = enough && (d.Decided() || d.High-d.Low <= points/100)
+			enough = enough && (d.ExcludesZero() || d.High-d.Low <= points/100)
 		}
 	}
 	return all, enough && len(all) > 0 // of systems that were all given up nothing is known

@@ -47,7 +47,7 @@ func (m *Evaluated) Results() stats.Results {
 // Run runs what is left of an evaluation on tasks, and keeps the episodes where j has a folder. A host that only rehearses is told
 // what would be done, and gets nil.
 func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolset.Source) (*Evaluated, error) {
-	servers, err := toolset.Configured(j.Host, j.Config, from)
+	servers, err := toolset.LoadServers(j.Host, j.Config, from)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 	if err := l.Runnable(j.Config, tasks); err != nil {
 		return nil, err
 	}
-	if err := toolset.Allowed(j.Host, l.Gate, tasks); err != nil {
+	if err := toolset.CheckRules(j.Host, l.Gate, tasks); err != nil {
 		return nil, err
 	}
 	l.NoteUnsendable(j.Host, j.Config, tasks)
@@ -91,7 +91,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 	b := &bench{Job: j, tasks: tasks, local: l, paid: map[string]*llm.Client{}, first: agents{}}
 	defer b.first.close()
 	if slices.ContainsFunc(systems, job.System.IsLocal) {
-		if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, false, b.gone); err != nil {
+		if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, false, b.cancel); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +114,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 	l.SayUsers(j.Host)
 	l.SayJudge(j.Host)
 	if err != nil {
-		return nil, stopped(ctx, j, err)
+		return nil, stopError(ctx, j, err)
 	}
 	measured.TrainedOn, measured.NearTrained = trainedOn, near
 	measured.initial = systems[len(systems)-1].InitialCall != ""
@@ -147,8 +147,8 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from tools
 	return Run(ctx, j, tasks, from)
 }
 
-// stopped is the error of an evaluation that ended before its last episode.
-func stopped(ctx context.Context, j *job.Job, err error) error {
+// stopError is the error of an evaluation that ended before its last episode.
+func stopError(ctx context.Context, j *job.Job, err error) error {
 	if j.Dir == nil || ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestContentKey(t *testing.T) {
 	who := speaker{Base: "b", Adapter: "x", Prompting: "p", LoRA: lora, Device: "cpu", DType: "f32"}
 	key := func(c circumstances, s scenario.Scenario, repeat int) string {
 		t.Helper()
-		of, err := c.keyed([]scenario.Scenario{s})
+		of, err := c.contentKeys([]scenario.Scenario{s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -399,7 +399,7 @@ func TestKnownDifferences(t *testing.T) {
 	}
 	for _, gaveUp := range []bool{false, true} {
 		systems[1].gaveUp = gaveUp
-		known, enough := b.known(systems)
+		known, enough := b.differences(systems)
 		if want := map[bool]int{false: 3, true: 1}[gaveUp]; len(known) != want || !enough {
 			t.Fatalf("%+v, enough %v", known, enough)
 		}
@@ -407,7 +407,7 @@ func TestKnownDifferences(t *testing.T) {
 			var old, new int
 			fmt.Sscan(k.Old, &old)
 			fmt.Sscan(k.New, &new)
-			if want := stats.Sequential(order, rows[old], rows[new], stats.Bootstrap{Level: 1 - 0.05/3}); k.Interval != want || !want.Decided() || want.Clusters != 44 {
+			if want := stats.Sequential(order, rows[old], rows[new], stats.Bootstrap{Level: 1 - 0.05/3}); k.Interval != want || !want.ExcludesZero() || want.Clusters != 44 {
 				t.Errorf("%+v, want %+v", k, want)
 			}
 		}
@@ -415,7 +415,7 @@ func TestKnownDifferences(t *testing.T) {
 	systems[2].found.Rows = systems[0].found.Rows
 	for points, want := range map[float64]bool{1: false, 50: true} {
 		b.Config.Eval.StopEarly = points
-		if known, enough := b.known(systems); enough != want {
+		if known, enough := b.differences(systems); enough != want {
 			t.Errorf("to %g points: %+v, enough %v", points, known, enough)
 		}
 	}
@@ -423,12 +423,12 @@ func TestKnownDifferences(t *testing.T) {
 		for i, m := range systems {
 			m.gaveUp = gaveUp[i]
 		}
-		if known, enough := b.known(systems); len(known) > 0 || enough {
+		if known, enough := b.differences(systems); len(known) > 0 || enough {
 			t.Errorf("given up %v: %+v, enough %v", gaveUp, known, enough)
 		}
 	}
 	b.Config.Eval.StopEarly = 0
-	if known, enough := b.known(systems); known != nil || enough {
+	if known, enough := b.differences(systems); known != nil || enough {
 		t.Errorf("%+v without eval.stop_early", known)
 	}
 }

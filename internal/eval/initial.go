@@ -146,8 +146,8 @@ func (m *Evaluated) InitialCalls() *InitialCalls {
 	}
 	old, new := m.Systems[n-2], m.Systems[n-1]
 	out := &InitialCalls{With: new.Name, Without: old.Name, Episodes: len(new.Rows),
-		Success: stats.Compare(old.Rows, new.Rows, stats.Completion(), m.Bootstrap), Requests: stats.Saved(old.Rows, new.Rows, stats.Requests(), m.Bootstrap),
-		Tokens: stats.Saved(old.Rows, new.Rows, stats.Tokens(), m.Bootstrap)}
+		Success: stats.Compare(old.Rows, new.Rows, stats.Completion(), m.Bootstrap), Requests: stats.Saving(old.Rows, new.Rows, stats.Requests(), m.Bootstrap),
+		Tokens: stats.Saving(old.Rows, new.Rows, stats.Tokens(), m.Bootstrap)}
 	for _, metric := range stats.Metrics() {
 		if metric.Name == "model_seconds" {
 			out.Seconds = stats.Compare(old.Rows, new.Rows, metric, m.Bootstrap)

@@ -99,8 +99,8 @@ func (b *bench) circumstancesOf(who speaker, settings config.Config) circumstanc
 	return circumstances{Versions: versions, Form: episodeForm, Hone: host.ReadBuild().Version, Settings: settingsOfEpisodes(settings, who.URL == ""), Servers: b.servers, Tools: b.local.Catalog.Hash, Speaker: who}
 }
 
-// keyed gives an episode its content key: the SHA-256 of its circumstances, its scenario and its repeat.
-func (c circumstances) keyed(tasks []scenario.Scenario) (func(scenarioID string, repeat int) string, error) {
+// contentKeys gives an episode its content key: the SHA-256 of its circumstances, its scenario and its repeat.
+func (c circumstances) contentKeys(tasks []scenario.Scenario) (func(scenarioID string, repeat int) string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err

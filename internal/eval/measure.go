@@ -31,8 +31,8 @@ type measuring struct {
 
 func (b *bench) repeats() int { return max(1, b.Config.Eval.Repeats) }
 
-// planned is how many episodes a system has.
-func (b *bench) planned() int { return len(b.tasks) * b.repeats() }
+// numEpisodes is how many episodes a system has.
+func (b *bench) numEpisodes() int { return len(b.tasks) * b.repeats() }
 
 // measure runs each system's episodes, on the same scenarios and from the same random streams.
 func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
@@ -67,7 +67,7 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 			left = slices.Delete(left, k, k+1)
 		}
 		var enough bool
-		if out.Known, enough = b.known(systems); enough && i+1 < len(blocks) {
+		if out.Known, enough = b.differences(systems); enough && i+1 < len(blocks) {
 			out.NotRun = len(slices.Concat(blocks[i+1:]...))
 			break
 		}
@@ -89,7 +89,7 @@ func (b *bench) next(systems []*measuring) (int, error) {
 		if !m.IsLocal() || m.gaveUp {
 			return k, nil
 		}
-		if same, err := b.alike(b.promptedAs(m.System), b.under); err != nil || same {
+		if same, err := b.alike(b.promptFolder(m.System), b.under); err != nil || same {
 			return k, err
 		}
 	}
@@ -141,9 +141,9 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	b.fatal = stop
 	before := len(m.found.Episodes)
 	e := recipe.Evaluation{Stage: stage, Repeats: b.repeats(), Runner: s.Runner(s.Policy, b.Config.Eval.Temperature), Scorer: s.Scorer, Log: &m.log,
-		Progress: func(_ string, done, _ int, note string) { m.report("eval "+m.Name, before+done, b.planned(), note) },
+		Progress: func(_ string, done, _ int, note string) { m.report("eval "+m.Name, before+done, b.numEpisodes(), note) },
 		Lost: func(*trajectory.Trajectory) error {
-			if m.lost++; b.Config.Eval.FailOnError.Reached(m.lost, b.planned()) {
+			if m.lost++; b.Config.Eval.FailOnError.Exceeds(m.lost, b.numEpisodes()) {
 				return recipe.ErrGivenUp
 			}
 			return nil
@@ -175,7 +175,7 @@ func (m *measuring) add(ts []*trajectory.Trajectory, tasks []scenario.Scenario) 
 
 // keys are the content keys of episodes on tasks of a stand.
 func (b *bench) keys(s stand, tasks []scenario.Scenario) (func(*trajectory.Trajectory) string, error) {
-	key, err := b.circumstancesOf(s.who, s.settings).keyed(tasks)
+	key, err := b.circumstancesOf(s.who, s.settings).contentKeys(tasks)
 	return func(t *trajectory.Trajectory) string { return key(t.ScenarioID, t.Rollout) }, err
 }
 
@@ -195,7 +195,7 @@ func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
 				out.Reused[m.Name]++
 			}
 		}
-		if err := b.unevaluated(m, m.found); err != nil {
+		if err := b.tooFewError(m, m.found); err != nil {
 			out.Failed = append(out.Failed, err)
 		}
 		out.Systems = append(out.Systems, m.found)
@@ -207,8 +207,8 @@ func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
 	return nil
 }
 
-// unevaluated is an error where too few episodes say anything about the policy.
-func (b *bench) unevaluated(m *measuring, s stats.System) error {
+// tooFewError is an error where too few episodes say anything about the policy.
+func (b *bench) tooFewError(m *measuring, s stats.System) error {
 	lost := s.NumExcluded()
 	if lost == 0 || !m.gaveUp && len(s.Rows) > 0 {
 		return nil
@@ -219,13 +219,13 @@ func (b *bench) unevaluated(m *measuring, s stats.System) error {
 	}
 	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
 		Where: "eval " + s.Name, Why: why, Next: "hone doctor looks at servers and machine"}
-	if left := b.planned() - lost - len(s.Rows); left > 0 {
+	if left := b.numEpisodes() - lost - len(s.Rows); left > 0 {
 		e.What += fmt.Sprintf("; %d were not run (eval.fail_on_error: %s)", left, b.Config.Eval.FailOnError)
 		if b.Dir != nil {
 			e.Next += "; " + b.Onward() + " runs what is left"
 		}
 	}
-	if len(s.Rows) == 0 && m.IsLocal() && b.local.Lost() > 0 {
+	if len(s.Rows) == 0 && m.IsLocal() && b.local.NumLost() > 0 {
 		e.Code, e.What = fault.CodeUnavailable, "no episode was answered by its MCP server"
 	}
 	return e
@@ -322,7 +322,7 @@ func (b *bench) rehearse() error {
 	for _, s := range b.Kept.Evaluation.Systems {
 		if !s.IsLocal() {
 			b.Say("would ask %s at %s", s.Endpoint.Model, s.Endpoint.URL)
-		} else if err := b.local.Rehearse(b.Host, b.Config, b.promptedAs(s), b.tasks, false); err != nil {
+		} else if err := b.local.Rehearse(b.Host, b.Config, b.promptFolder(s), b.tasks, false); err != nil {
 			return err
 		}
 	}

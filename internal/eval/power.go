@@ -48,7 +48,7 @@ func (p Power) Tell(path string, level float64) (PowerTold, error) {
 	out := PowerTold{Design: stats.Design{Rate: assumed, Within: assumed, Across: assumed, Level: level}}
 	if path != "" {
 		var err error
-		if out.Design, out.Note, err = observedDesign(path); err != nil {
+		if out.Design, out.Note, err = designOfRun(path); err != nil {
 			return out, err
 		}
 	}
@@ -175,9 +175,9 @@ func (p Power) check() error {
 	return nil
 }
 
-// observedDesign is what the evaluation in a run's folder says about the power of the next one: the rate of its first system, and how
+// designOfRun is what the evaluation in a run's folder says about the power of the next one: the rate of its first system, and how
 // alike attempts at one scenario are. It comes with a note where the run cannot say all of that.
-func observedDesign(path string) (d stats.Design, note string, err error) {
+func designOfRun(path string) (d stats.Design, note string, err error) {
 	p, err := job.PageOf(path)
 	if err != nil {
 		return d, "", err

@@ -69,7 +69,7 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 		return nil, nil, err
 	}
 	all := len(tasks)
-	if tasks, err = drawn(tasks, a.Limit, c.Seed); err != nil {
+	if tasks, err = sampleScenarios(tasks, a.Limit, c.Seed); err != nil {
 		return nil, nil, err
 	}
 	if a.CompareBase && a.Model != "" && a.Model != job.BaseName && !slices.Contains(a.Compare, job.BaseName) {

@@ -11,9 +11,9 @@ import (
 	"hone/internal/fault"
 )
 
-// drawn are at most n of the scenarios, in their order: those that come first in a random order of the seed, so that more of them hold the
+// sampleScenarios are at most n of the scenarios, in their order: those that come first in a random order of the seed, so that more of them hold the
 // fewer. n of 0 is all.
-func drawn(tasks []scenario.Scenario, n int, seed uint64) ([]scenario.Scenario, error) {
+func sampleScenarios(tasks []scenario.Scenario, n int, seed uint64) ([]scenario.Scenario, error) {
 	if n < 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot draw %d scenarios", n), Where: "--limit", Next: "give 1 or more, or leave it out"}
 	}

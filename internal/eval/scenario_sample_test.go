@@ -15,7 +15,7 @@ func TestDrawn(t *testing.T) {
 		all = append(all, scenario.Scenario{ID: fmt.Sprint("s", i)})
 	}
 	ids := func(n int, seed uint64) (out []int) {
-		list, err := drawn(all, n, seed)
+		list, err := sampleScenarios(all, n, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestDrawn(t *testing.T) {
 	if !slices.Equal(five, ids(5, 1)) || len(ids(0, 1)) != 40 || len(ids(41, 1)) != 40 {
 		t.Error("another draw of one seed, or not all where all are asked for")
 	}
-	if _, err := drawn(all, -1, 1); err == nil {
+	if _, err := sampleScenarios(all, -1, 1); err == nil {
 		t.Error("-1 is no number of scenarios")
 	}
 }

@@ -142,7 +142,7 @@ func (b *bench) report(measured *Evaluated) error {
 		if b.local.Model != nil {
 			p.Say("device", b.local.Device())
 		}
-		p.Say("time", b.clock.told())
+		p.Say("time", b.clock.summary())
 		p.Remarks = measured.remarks()
 	})
 	if err == nil {

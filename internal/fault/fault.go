@@ -49,15 +49,15 @@ func (e *Error) reason() string {
 func (e *Error) text(why string) string {
 	const margin = "    " // more than labels have: a server's text may hold lines that look like them
 	var b strings.Builder
-	b.WriteString(Indented(e.What, margin))
+	b.WriteString(Indent(e.What, margin))
 	if e.Where != "" {
-		b.WriteString("\n  where: " + Indented(e.Where, margin))
+		b.WriteString("\n  where: " + Indent(e.Where, margin))
 	}
 	if why != "" {
-		b.WriteString("\n  why:   " + Indented(why, margin))
+		b.WriteString("\n  why:   " + Indent(why, margin))
 	}
 	if e.Next != "" {
-		b.WriteString("\n  next:  " + Indented(e.Next, margin))
+		b.WriteString("\n  next:  " + Indent(e.Next, margin))
 	}
 	return b.String()
 }

@@ -27,14 +27,14 @@ func JSON(err error) error {
 	if wrong.Field != "" {
 		what = strconv.Quote(wrong.Field)
 	}
-	return fmt.Errorf("%s must be %s, not %s", what, wanted(wrong.Type), given(wrong.Value))
+	return fmt.Errorf("%s must be %s, not %s", what, jsonName(wrong.Type), withArticle(wrong.Value))
 }
 
-// wanted is JSON's name of what a type is read from.
-func wanted(t reflect.Type) string {
+// jsonName is JSON's name of what a type is read from.
+func jsonName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
-		return wanted(t.Elem())
+		return jsonName(t.Elem())
 	case reflect.Bool:
 		return "true or false"
 	case reflect.String:
@@ -49,8 +49,8 @@ func wanted(t reflect.Type) string {
 	return "a whole number"
 }
 
-// given puts an article before what encoding/json says it found: "array", "number" or "number 1.5".
-func given(value string) string {
+// withArticle puts an article before what encoding/json says it found: "array", "number" or "number 1.5".
+func withArticle(value string) string {
 	if number, ok := strings.CutPrefix(value, "number "); ok {
 		return number
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unlabelled is the text of an error that stands inside another one, whose labels "where" and "why" are the other's.
-func Unlabelled(err error) string {
+// InnerText is the text of an error that stands inside another one, whose labels "where" and "why" are the other's.
+func InnerText(err error) string {
 	f, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err.Error()
@@ -18,7 +18,7 @@ func Unlabelled(err error) string {
 		}
 	}
 	if f.Err != nil {
-		text += ": " + Unlabelled(f.Err)
+		text += ": " + InnerText(f.Err)
 	}
 	if f.Next != "" {
 		text += "; " + f.Next

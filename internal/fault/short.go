@@ -37,9 +37,9 @@ func Whole(err error) string {
 	return strings.Replace(err.Error(), f.Error(), f.text(f.reason()), 1)
 }
 
-// Indented is a text whose lines after the first begin with the spaces of margin, if they did not, so that none of them
+// Indent is a text whose lines after the first begin with the spaces of margin, if they did not, so that none of them
 // looks like a line of hone's.
-func Indented(text, margin string) string {
+func Indent(text, margin string) string {
 	first, rest, more := strings.Cut(text, "\n")
 	if !more {
 		return text

@@ -54,7 +54,7 @@ func TestWhole(t *testing.T) {
 
 func TestIndented(t *testing.T) {
 	for in, want := range map[string]string{"a": "a", "a\nb\n\n  c\n     d": "a\n    b\n\n      c\n     d", "": "", "a\n": "a\n"} {
-		if got := Indented(in, "    "); got != want {
+		if got := Indent(in, "    "); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -96,10 +96,10 @@ func compileObject(v map[string]any, path string) (node, error) {
 	if operator == "" {
 		return compileMembers(v, path, false)
 	}
-	for _, key := range sorted(v) {
+	for _, key := range sortedNames(v) {
 		switch {
 		case !slices.Contains(operators(), key) && strings.HasPrefix(key, "$"):
-			return nil, fmt.Errorf(`%s: unknown operator %q%s; {"$equals": ...} takes keys as they are`, path, key, meant(key))
+			return nil, fmt.Errorf(`%s: unknown operator %q%s; {"$equals": ...} takes keys as they are`, path, key, canonicalKey(key))
 		case key != operator && !(operator == "$number" && key == "$tolerance"):
 			return nil, fmt.Errorf("%s: %q stands alone in its object, not beside %q", path, operator, key)
 		}
@@ -107,7 +107,7 @@ func compileObject(v map[string]any, path string) (node, error) {
 	return compileOperator(operator, v, path)
 }
 
-func meant(key string) string {
+func canonicalKey(key string) string {
 	if near := fault.Nearest(key, operators()); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
@@ -160,7 +160,7 @@ func compileOperator(operator string, v map[string]any, path string) (node, erro
 
 func compileMembers(v map[string]any, path string, more bool) (node, error) {
 	o := object{members: map[string]node{}, more: more}
-	for _, key := range sorted(v) {
+	for _, key := range sortedNames(v) {
 		one, err := compile(v[key], path+"."+key)
 		if err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func compileMembers(v map[string]any, path string, more bool) (node, error) {
 	return o, nil
 }
 
-func sorted(v map[string]any) []string {
+func sortedNames(v map[string]any) []string {
 	keys := make([]string, 0, len(v))
 	for key := range v {
 		keys = append(keys, key)
@@ -247,7 +247,7 @@ func (o object) unmet(v any, path string) string {
 		}
 	}
 	if !o.more {
-		for _, key := range sorted(found) {
+		for _, key := range sortedNames(found) {
 			if o.members[key] == nil {
 				return fmt.Sprintf("%s has %q as well", path, key)
 			}

@@ -14,16 +14,16 @@ import (
 	"hone/internal/console/sanitize"
 )
 
-// Typed is the terminal that a person types on, nil where stdin is none.
-func (h *Host) Typed() *os.File {
+// TerminalIn is the terminal that a person types on, nil where stdin is none.
+func (h *Host) TerminalIn() *os.File {
 	if f, ok := h.Stdin.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 		return f
 	}
 	return nil
 }
 
-// Asked is where questions to a person who types are seen: stderr, or the terminal that is typed on where stderr goes elsewhere.
-func (h *Host) Asked(typed *os.File) io.Writer {
+// PromptWriter is where questions to a person who types are seen: stderr, or the terminal that is typed on where stderr goes elsewhere.
+func (h *Host) PromptWriter(typed *os.File) io.Writer {
 	if talk := h.Talk; talk.Terminal() != nil {
 		return talk
 	}
@@ -32,7 +32,7 @@ func (h *Host) Asked(typed *os.File) io.Writer {
 
 // Confirm asks on a terminal; elsewhere, and with --yes, the command line is the consent.
 func (h *Host) Confirm(plan string) bool {
-	if h.Yes || h.Typed() == nil {
+	if h.Yes || h.TerminalIn() == nil {
 		h.Say("%s", plan)
 		return true
 	}
@@ -50,7 +50,7 @@ func (h *Host) Colour() bool {
 
 // Ask asks a person who types for one line. Of a secret nothing is shown. The error is ctx's, or a terminal's.
 func (h *Host) Ask(ctx context.Context, question string, secret bool) (string, error) {
-	typed := h.Typed()
+	typed := h.TerminalIn()
 	if typed == nil {
 		return "", errors.New("nobody types here")
 	}
@@ -61,7 +61,7 @@ func (h *Host) Ask(ctx context.Context, question string, secret bool) (string, e
 		}
 		defer show()
 	}
-	to := h.Asked(typed)
+	to := h.PromptWriter(typed)
 	fmt.Fprint(to, question)
 	type line struct {
 		text string

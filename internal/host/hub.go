@@ -36,7 +36,7 @@ func (h *Host) FromHub(r hub.Repo, want hub.Selection) (dir, commit string, err 
 	if err != nil {
 		return "", "", err
 	}
-	if dir, commit = c.Cached(r, want); dir != "" {
+	if dir, commit = c.FromCache(r, want); dir != "" {
 		return dir, commit, nil
 	}
 	ctx := h.Context

@@ -52,7 +52,7 @@ func EachLine(ctx context.Context, in io.Reader, out io.Writer, o LineOptions, a
 			}
 			if err != nil {
 				failed.add(number, err)
-				reply = map[string]string{"error": strings.ToValidUTF8(fault.Unlabelled(err), "\ufffd")}
+				reply = map[string]string{"error": strings.ToValidUTF8(fault.InnerText(err), "\ufffd")}
 			}
 			if reply != nil { // else the answer wrote its own
 				if err := e.Encode(reply); err != nil {
@@ -96,7 +96,7 @@ func (f *failures) add(line int, err error) {
 		return
 	}
 	f.where = append(f.where, fmt.Sprintf("%s:%d", f.name, line))
-	f.reason = append(f.reason, fault.Unlabelled(err))
+	f.reason = append(f.reason, fault.InnerText(err))
 }
 
 // error says each place once: where one line failed, above the reason, else before each.

@@ -28,12 +28,12 @@ func AvailableMemory() (int64, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, err
 	}
-	return min(available, allowed("/sys/fs/cgroup", string(membership), available)), nil
+	return min(available, memoryLimit("/sys/fs/cgroup", string(membership), available)), nil
 }
 
-// allowed returns what the control groups of a process, as /proc/self/cgroup lists them, leave of memory; unlimited where
+// memoryLimit returns what the control groups of a process, as /proc/self/cgroup lists them, leave of memory; unlimited where
 // they do not say. Both versions of control groups are read below root.
-func allowed(root, membership string, unlimited int64) int64 {
+func memoryLimit(root, membership string, unlimited int64) int64 {
 	least := unlimited
 	for line := range strings.Lines(membership) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)

@@ -20,11 +20,11 @@ func (h *Host) Say(format string, args ...any) {
 
 // Insist is Say that --quiet does not silence: for what nobody may miss.
 func (h *Host) Insist(format string, args ...any) {
-	fmt.Fprintln(h.Talk, h.Invoked(fault.Indented(fmt.Sprintf(format, args...), "    ")))
+	fmt.Fprintln(h.Talk, h.CommandText(fault.Indent(fmt.Sprintf(format, args...), "    ")))
 }
 
-// Invoked is text whose commands of hone begin as this one did, so that they can be copied.
-func (h *Host) Invoked(text string) string {
+// CommandText is text whose commands of hone begin as this one did, so that they can be copied.
+func (h *Host) CommandText(text string) string {
 	if h.Program == "" || h.Program == "hone" {
 		return text
 	}

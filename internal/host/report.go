@@ -48,7 +48,7 @@ func (h *Host) Report(ctx context.Context, err error) int {
 	if said {
 		margin = "  " // of "where:" and its like; within these parts fault has indented
 	}
-	fmt.Fprintln(h.Talk, "hone: "+fault.Indented(h.readable(err), margin))
+	fmt.Fprintln(h.Talk, "hone: "+fault.Indent(h.readable(err), margin))
 	if stopped && !said {
 		return 128 + int(s)
 	}

@@ -33,8 +33,8 @@ func (c *Client) snapshot(r Repo, commit string) string {
 	return filepath.Join(c.folder(r), "snapshots", commit)
 }
 
-// cachedCommit is the commit that the cache knows a revision as; "" where it knows none.
-func (c *Client) cachedCommit(r Repo) string {
+// commitInCache is the commit that the cache knows a revision as; "" where it knows none.
+func (c *Client) commitInCache(r Repo) string {
 	if commitForm.MatchString(r.revision()) {
 		return r.revision()
 	}
@@ -45,10 +45,10 @@ func (c *Client) cachedCommit(r Repo) string {
 	return ""
 }
 
-// Cached is the folder of a repository's files in the cache, and their commit. It is "" where the cache lacks one that want chooses. Where
+// FromCache is the folder of a repository's files in the cache, and their commit. It is "" where the cache lacks one that want chooses. Where
 // another client left no list of the files, enough tells by their paths whether they are enough.
-func (c *Client) Cached(r Repo, want Selection) (dir, commit string) {
-	commit = c.cachedCommit(r)
+func (c *Client) FromCache(r Repo, want Selection) (dir, commit string) {
+	commit = c.commitInCache(r)
 	if commit == "" {
 		return "", ""
 	}
@@ -85,7 +85,7 @@ func (c *Client) keepRef(r Repo, commit string) error {
 		return nil
 	}
 	path := filepath.Join(c.folder(r), "refs", filepath.FromSlash(r.revision()))
-	if c.cachedCommit(r) == commit {
+	if c.commitInCache(r) == commit {
 		return nil
 	}
 	return replace(path, []byte(commit))
@@ -162,7 +162,7 @@ func (c *Client) lock(ctx context.Context, r Repo, etag string) (unlock func(), 
 	return func() { _ = f.Close() }, nil // which lets go of it; the file stays, as other clients leave it
 }
 
-func sorted(files []File) []File {
+func sortFiles(files []File) []File {
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }

@@ -62,8 +62,8 @@ type CardDelta struct {
 	Whole    CardRate
 }
 
-// quoted is a value as YAML and JSON read it.
-func quoted(text string) string {
+// yamlString is a value as YAML and JSON read it.
+func yamlString(text string) string {
 	out, err := json.Marshal(text)
 	if err != nil { // no text fails
 		return `""`
@@ -120,14 +120,14 @@ func (m Card) front(b *strings.Builder) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(b, format, args...) }
 	say("---\n")
 	if m.License != "" {
-		say("license: %s\n", quoted(m.License))
+		say("license: %s\n", yamlString(m.License))
 	}
 	if m.OnHub {
 		relation := "finetune"
 		if m.Adapter {
 			relation = "adapter"
 		}
-		say("base_model: %s\nbase_model_relation: %s\n", quoted(m.Base), relation)
+		say("base_model: %s\nbase_model_relation: %s\n", yamlString(m.Base), relation)
 	}
 	library := "transformers"
 	if m.Adapter {
@@ -137,7 +137,7 @@ func (m Card) front(b *strings.Builder) {
 	if len(m.Datasets) > 0 {
 		say("datasets:\n")
 		for _, d := range m.Datasets {
-			say("- %s\n", quoted(d))
+			say("- %s\n", yamlString(d))
 		}
 	}
 	say("tags:\n- hone\n- mcp\n- tool-use\n")
@@ -147,7 +147,7 @@ func (m Card) front(b *strings.Builder) {
 	for _, s := range m.Systems {
 		if s.IsThis {
 			say("model-index:\n- name: %s\n  results:\n  - task:\n      type: text-generation\n    dataset:\n      name: %s\n      type: hone-scenarios\n    metrics:\n    - name: whole episode, in percent\n      type: success\n      value: %.1f\n",
-				quoted(m.Name), quoted(fmt.Sprintf("%d held-out scenarios", s.Scenarios)), 100*s.Whole.Mean)
+				yamlString(m.Name), yamlString(fmt.Sprintf("%d held-out scenarios", s.Scenarios)), 100*s.Whole.Mean)
 		}
 	}
 	say("---\n\n")

@@ -32,7 +32,7 @@ const atOnce = 4
 // off goes on where it ended. Each is checked against its hash before it is there.
 func (c *Client) Download(ctx context.Context, r Repo, want Selection) (dir, commit string, err error) {
 	if c.Offline {
-		if dir, commit = c.Cached(r, want); dir != "" {
+		if dir, commit = c.FromCache(r, want); dir != "" {
 			return dir, commit, nil
 		}
 		return "", "", &fault.Error{Code: fault.CodeUnavailable, What: "the " + string(r.Kind) + " is not in the cache", Where: r.String(),
@@ -239,7 +239,7 @@ func (c *Client) receive(ctx context.Context, q request, f File, part *os.File, 
 			stuck = 0
 		}
 		if ctx.Err() != nil || stuck == tries || have+n > f.Size {
-			return c.failed(q, errors.Join(readErr, ctx.Err()))
+			return c.requestError(q, errors.Join(readErr, ctx.Err()))
 		}
 		c.say("%s was cut off (%v): going on at byte %d", f.Path, readErr, have+n)
 	}

@@ -233,7 +233,7 @@ func TestDownloadGoesOn(t *testing.T) {
 				if err == nil || dir != "" {
 					t.Fatal("it was cut off")
 				}
-				if cached, _ := c.Cached(repo, everything); cached != "" {
+				if cached, _ := c.FromCache(repo, everything); cached != "" {
 					t.Error("half of it is found")
 				}
 				mu.Lock()
@@ -395,7 +395,7 @@ func TestTwoProcesses(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	dir, _ := c.Cached(hub.Repo{Kind: hub.Model, ID: "org/m"}, everything)
+	dir, _ := c.FromCache(hub.Repo{Kind: hub.Model, ID: "org/m"}, everything)
 	if dir == "" || !sameFiles(contents(t, dir), want) {
 		t.Error("they are not there")
 	}

@@ -164,7 +164,7 @@ func TestPushToABranch(t *testing.T) {
 	}
 	pinned := repo
 	pinned.Revision = commit
-	if at, _ := c.Cached(pinned, everything); at != dir {
+	if at, _ := c.FromCache(pinned, everything); at != dir {
 		t.Errorf("by its commit: %q", at)
 	}
 }

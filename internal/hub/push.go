@@ -153,7 +153,7 @@ func (c *Client) localFiles(u Upload) ([]local, error) {
 	}
 	var files []local
 	for _, path := range walk(u.Folder) {
-		if _, replaced := u.Extra[path]; replaced || hidden(path) {
+		if _, replaced := u.Extra[path]; replaced || isHidden(path) {
 			continue
 		}
 		at := filepath.Join(u.Folder, filepath.FromSlash(path))
@@ -184,7 +184,7 @@ type nothingToClose struct{ io.ReadSeeker }
 
 func (nothingToClose) Close() error { return nil }
 
-func hidden(path string) bool {
+func isHidden(path string) bool {
 	for part := range strings.SplitSeq(path, "/") {
 		if strings.HasPrefix(part, ".") && part != ".gitattributes" {
 			return true

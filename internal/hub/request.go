@@ -78,7 +78,7 @@ func (c *Client) do(ctx context.Context, q request) (*http.Response, error) {
 		}
 		status, ok := errors.AsType[*answered](err)
 		if ctx.Err() != nil || try == tries || ok && !status.passes() || nobody(err) {
-			return nil, c.failed(q, err)
+			return nil, c.requestError(q, err)
 		}
 		wait := pause << (try - 1)
 		if ok {
@@ -166,8 +166,8 @@ func readAnswer(a *http.Response) *answered {
 	return e
 }
 
-// failed says what a failed request means to a person.
-func (c *Client) failed(q request, err error) error {
+// requestError says what a failed request means to a person.
+func (c *Client) requestError(q request, err error) error {
 	kept := "; what was transferred is kept"
 	if q.looks {
 		kept = ""

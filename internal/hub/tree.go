@@ -113,7 +113,7 @@ func (c *Client) readTree(r Repo, commit string) ([]File, bool) {
 		}
 		files = append(files, x)
 	}
-	return sorted(files), true
+	return sortFiles(files), true
 }
 
 func (c *Client) writeTree(r Repo, commit string, files []File) error {

@@ -31,7 +31,7 @@ func Parse(ctx context.Context, h *host.Host, c config.Model, o ParseOptions) er
 // toolFormat is a named form of calls, or that of a base model.
 func toolFormat(h *host.Host, c config.Model, base, name string) (toolcall.Format, error) {
 	if name != "" {
-		return toolcall.Named(name)
+		return toolcall.ByName(name)
 	}
 	t, err := basemodel.OpenText(h, c, base)
 	if err != nil {

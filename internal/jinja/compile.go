@@ -121,14 +121,14 @@ func (c *compiler) variable(id int) code {
 			if v := r.scope.slots[slot]; v != (unassigned{}) {
 				return v
 			}
-			return r.assigned(id, rest)
+			return r.lookUp(id, rest)
 		}
 	}
-	return func(r *run) value { return r.assigned(id, places) }
+	return func(r *run) value { return r.lookUp(id, places) }
 }
 
-// assigned looks through the places where a variable may be; those that a value has been passed for are the last.
-func (r *run) assigned(id int, places []place) value {
+// lookUp looks through the places where a variable may be; those that a value has been passed for are the last.
+func (r *run) lookUp(id int, places []place) value {
 	s, hops := r.scope, 0
 	for _, p := range places {
 		for ; hops < p.hops; hops++ {
@@ -146,7 +146,7 @@ func (c *compiler) value(e expression) code {
 	v := e.compile(c)
 	switch e.(type) {
 	case *nameExpression, *attributeExpression, *filterExpression, *callExpression, *conditionalExpression, *binaryExpression, *namespaceExpression, bodyExpression:
-		return func(r *run) value { return unmarked(v(r)) }
+		return func(r *run) value { return withoutMarkup(v(r)) }
 	}
 	return v // the others are never markup
 }
@@ -180,8 +180,8 @@ func (c *compiler) body(list []statement) action {
 	}
 }
 
-// scoped compiles a body whose assignments are its own.
-func (c *compiler) scoped(list []statement) action {
+// compileScope compiles a body whose assignments are its own.
+func (c *compiler) compileScope(list []statement) action {
 	l := newLayout(c.layout)
 	var body action
 	c.within(l, func() {

@@ -60,7 +60,7 @@ func (e *dictExpression) compile(c *compiler) code {
 }
 
 // What is put together from parts is written behind the text so far, and taken out again.
-func (c *compiler) written(e expression) code {
+func (c *compiler) compileOutput(e expression) code {
 	print := c.print(e)
 	return func(r *run) value {
 		start := r.capture()
@@ -68,11 +68,11 @@ func (c *compiler) written(e expression) code {
 			r.captures--
 			return v
 		}
-		return r.captured(start)
+		return r.endCapture(start)
 	}
 }
 
-func (e *concatExpression) compile(c *compiler) code { return c.written(e) }
+func (e *concatExpression) compile(c *compiler) code { return c.compileOutput(e) }
 
 func (e *notExpression) compile(c *compiler) code { return c.truth(e) }
 
@@ -126,7 +126,7 @@ func (e *conditionalExpression) compile(c *compiler) code {
 
 func (e *binaryExpression) compile(c *compiler) code {
 	if e.operator == "+" {
-		return c.written(e)
+		return c.compileOutput(e)
 	}
 	left, right := e.left.compile(c), e.right.compile(c)
 	return func(r *run) value {
@@ -137,7 +137,7 @@ func (e *binaryExpression) compile(c *compiler) code {
 		if _, ok := x.(markup); ok && e.operator == "%" {
 			pyvalue.Fail(e.at, pyvalue.Unsupported, "%% on what is marked safe")
 		}
-		return r.Binary(e.operator, unmarked(x), unmarked(y))
+		return r.Binary(e.operator, withoutMarkup(x), withoutMarkup(y))
 	}
 }
 
@@ -146,7 +146,7 @@ func (r *run) add(a, b value) value {
 	if joined, ok := r.joinMarkup(a, b); ok {
 		return joined
 	}
-	return r.Binary("+", unmarked(a), unmarked(b))
+	return r.Binary("+", withoutMarkup(a), withoutMarkup(b))
 }
 
 func (e *signExpression) compile(c *compiler) code {
@@ -186,7 +186,7 @@ func (e *attributeExpression) compile(c *compiler) code {
 			return e.of(d)
 		}
 		r.At = e.at
-		return r.attribute(unmarked(o), e.name)
+		return r.attribute(withoutMarkup(o), e.name)
 	}
 }
 
@@ -203,7 +203,7 @@ func (c *compiler) loopAttribute(e *attributeExpression, name *nameExpression) c
 	object := c.variable(name.id)
 	return func(r *run) value {
 		r.Step()
-		o := unmarked(object(r))
+		o := withoutMarkup(object(r))
 		r.At = e.at
 		return r.attribute(o, e.name)
 	}
@@ -228,7 +228,7 @@ func mustBeWhole(object value, at int) {
 func (e *itemExpression) compile(c *compiler) code {
 	if k, ok := e.item.(constant); ok {
 		if name, ok := k.value.(string); ok {
-			return newAttribute(e.object, name, e.at).named(e.object.compile(c))
+			return newAttribute(e.object, name, e.at).item(e.object.compile(c))
 		}
 	}
 	object := c.whole(e.object, e.at)
@@ -242,8 +242,8 @@ func (e *itemExpression) compile(c *compiler) code {
 	}
 }
 
-// named is object["name"].
-func (e *attributeExpression) named(object code) code {
+// item is object["name"].
+func (e *attributeExpression) item(object code) code {
 	var key value = e.name
 	return func(r *run) value {
 		r.Step()
@@ -348,7 +348,7 @@ func (r *run) call(fn value, a *pyvalue.Args) value {
 	case *macro:
 		start := r.capture()
 		r.callMacro(f, a)
-		return r.captured(start)
+		return r.endCapture(start)
 	case *loop:
 		if f.again == nil {
 			pyvalue.Fail(r.At, pyvalue.TypeFault, "The loop must have the 'recursive' marker to be called recursively.")

@@ -279,7 +279,7 @@ func (p *parser) subscript(object expression, at int) expression {
 		if len(items) > 0 {
 			p.expect(operator, ",")
 		}
-		items = append(items, p.subscribed())
+		items = append(items, p.parseSubscript())
 	}
 	p.expect(operator, "]")
 	if len(items) == 1 {
@@ -297,7 +297,7 @@ func (p *parser) subscript(object expression, at int) expression {
 	return &itemExpression{object, &tupleExpression{items}, at}
 }
 
-func (p *parser) subscribed() expression {
+func (p *parser) parseSubscript() expression {
 	s := &sliceExpression{}
 	if !p.is(operator, ":") {
 		e := p.expression()
@@ -361,7 +361,7 @@ func (p *parser) filters(e expression) expression {
 	}
 }
 
-func (p *parser) dotted() token {
+func (p *parser) parseAttribute() token {
 	t := p.expect(name, "")
 	for p.skip(operator, ".") {
 		t.text += "." + p.expect(name, "").text
@@ -371,7 +371,7 @@ func (p *parser) dotted() token {
 
 func (p *parser) filter(base expression) expression {
 	p.operator()
-	t := p.dotted()
+	t := p.parseAttribute()
 	e := &filterExpression{base: base, name: t.text, run: filterNamed(t.text), write: textFilter(t.text), at: t.at}
 	if e.run == nil {
 		p.missing = append(p.missing, t)
@@ -385,7 +385,7 @@ func (p *parser) filter(base expression) expression {
 func (p *parser) test(base expression) expression {
 	p.operator()
 	negated := p.skip(name, "not")
-	t := p.dotted()
+	t := p.parseAttribute()
 	e := &testExpression{base: base, name: t.text, run: testNamed(t.text), at: t.at}
 	if e.run == nil {
 		p.missing = append(p.missing, t)

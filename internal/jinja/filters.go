@@ -18,7 +18,7 @@ type filter func(r *run, v value, a *pyvalue.Args) value
 // filterNamed returns nil for a name that jinja2 does not know either.
 func filterNamed(name string) filter {
 	if write := textFilter(name); write != nil {
-		return func(r *run, v value, a *pyvalue.Args) value { return r.Boxed(write(r, v, a)) }
+		return func(r *run, v value, a *pyvalue.Args) value { return r.Box(write(r, v, a)) }
 	}
 	switch name {
 	case "abs":
@@ -230,14 +230,14 @@ func intFilter(r *run, v value, a *pyvalue.Args) value {
 		if math.IsInf(f, 0) {
 			pyvalue.Fail(r.At, pyvalue.OverflowFault, "cannot convert float infinity to integer")
 		}
-		return pyvalue.Truncated(f, standard)
+		return pyvalue.ToInt(f, standard)
 	}
 	r.Scan(len(s) * len(s) / 16)
 	if n, ok := pyvalue.ParseInt(s, r.Integer(pyvalue.Or(p[1], int64(10)))); ok {
 		return n
 	}
 	if f, ok := pyvalue.ParseFloat(s); ok && !math.IsInf(f, 0) {
-		return pyvalue.Truncated(f, standard)
+		return pyvalue.ToInt(f, standard)
 	}
 	return standard
 }

@@ -34,8 +34,8 @@ func escapeHTML(s string) string {
 	return b.String()
 }
 
-// unmarked makes a string of markup.
-func unmarked(v value) value {
+// withoutMarkup makes a string of markup.
+func withoutMarkup(v value) value {
 	if m, ok := v.(markup); ok {
 		return string(m)
 	}

@@ -106,7 +106,7 @@ func (p *parser) body(ends ...string) []statement {
 			list = append(list, textStatement(t.text))
 		case variableBegin:
 			p.at++
-			list = append(list, printed(p.tuple(true)))
+			list = append(list, printOf(p.tuple(true)))
 			p.expect(variableEnd, "")
 		case blockBegin:
 			p.at++
@@ -119,8 +119,8 @@ func (p *parser) body(ends ...string) []statement {
 	}
 }
 
-// printed is the statement {{ e }}.
-func printed(e expression) statement {
+// printOf is the statement {{ e }}.
+func printOf(e expression) statement {
 	if c, ok := e.(constant); ok {
 		if text, ok := c.value.(string); ok {
 			return textStatement(text)
@@ -138,8 +138,8 @@ func (p *parser) block(end string) []statement {
 	return body
 }
 
-// scoped is block for a body in which a missing filter is an error even inside a condition.
-func (p *parser) scoped(end string) []statement {
+// parseScope is block for a body in which a missing filter is an error even inside a condition.
+func (p *parser) parseScope(end string) []statement {
 	mark := len(p.missing)
 	body := p.block(end)
 	p.settle(mark)
@@ -173,7 +173,7 @@ func (p *parser) statement() statement {
 	case "with":
 		return p.withStatement()
 	case "generation":
-		return &generationStatement{p.scoped("endgeneration"), t.at}
+		return &generationStatement{p.parseScope("endgeneration"), t.at}
 	case "print":
 		s := &printStatement{[]expression{p.expression()}}
 		for p.skip(operator, ",") {
@@ -247,7 +247,7 @@ func (p *parser) setStatement() statement {
 	if p.is(operator, "|") {
 		filter = p.filters(bodyExpression{})
 	}
-	return &setBlockStatement{target, filter, p.scoped("endset"), at}
+	return &setBlockStatement{target, filter, p.parseScope("endset"), at}
 }
 
 func (p *parser) macroStatement() statement {
@@ -264,7 +264,7 @@ func (p *parser) macroBody(m *macroStatement, end string) {
 	p.loops = 0
 	m.caller, m.varargs, m.kwargs = p.variable("caller"), p.variable("varargs"), p.variable("kwargs")
 	from := p.at
-	m.body = p.scoped(end)
+	m.body = p.parseScope(end)
 	for _, t := range p.tokens[from:p.at] {
 		if t.kind == name {
 			m.usesCaller = m.usesCaller || t.text == "caller"
@@ -311,7 +311,7 @@ func (p *parser) filterStatement() statement {
 	if p.is(operator, "|") {
 		filter = p.filters(filter)
 	}
-	return &filterStatement{filter, p.scoped("endfilter")}
+	return &filterStatement{filter, p.parseScope("endfilter")}
 }
 
 func (p *parser) withStatement() statement {
@@ -325,7 +325,7 @@ func (p *parser) withStatement() statement {
 		p.expect(operator, "=")
 		s.values = append(s.values, p.expression())
 	}
-	s.body = p.scoped("endwith")
+	s.body = p.parseScope("endwith")
 	return s
 }
 

@@ -41,8 +41,8 @@ func (c *compiler) print(e expression) printer {
 	}
 }
 
-// printed compiles an expression that is printed whatever its type.
-func (c *compiler) printed(e expression) func(r *run) {
+// compilePrint compiles an expression that is printed whatever its type.
+func (c *compiler) compilePrint(e expression) func(r *run) {
 	at := -1
 	for {
 		f, ok := e.(*filterExpression)
@@ -57,7 +57,7 @@ func (c *compiler) printed(e expression) func(r *run) {
 			if at >= 0 {
 				r.At = at
 			}
-			r.write(r.Text(unmarked(v)))
+			r.write(r.Text(withoutMarkup(v)))
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (c *compiler) printed(e expression) func(r *run) {
 func (c *compiler) printConcat(e *concatExpression) printer {
 	parts := make([]func(r *run), len(e.parts))
 	for i, part := range e.parts {
-		parts[i] = c.printed(part)
+		parts[i] = c.compilePrint(part)
 	}
 	return func(r *run) (value, bool) {
 		r.Steps += len(parts)

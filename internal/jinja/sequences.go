@@ -36,8 +36,8 @@ func (r *run) getter(attribute, standard value) func(value) value {
 	}
 }
 
-// folded is a string in lower case, and every other value as it is.
-func folded(v value) value {
+// foldCase is a string in lower case, and every other value as it is.
+func foldCase(v value) value {
 	if s, ok := v.(string); ok {
 		if lower := pyvalue.ChangeCase(s, "lower"); lower != s {
 			return lower
@@ -49,7 +49,7 @@ func folded(v value) value {
 // keyed is an item and what it is sorted by.
 type keyed struct{ item, key value }
 
-func (r *run) keyed(items []value, caseSensitive value, key func(value) value) []keyed {
+func (r *run) withKeys(items []value, caseSensitive value, key func(value) value) []keyed {
 	sensitive := r.Truth(pyvalue.Or(caseSensitive, false))
 	r.Charge(2 * pyvalue.ItemBytes * len(items))
 	list := make([]keyed, len(items))
@@ -57,7 +57,7 @@ func (r *run) keyed(items []value, caseSensitive value, key func(value) value) [
 		item = pyvalue.Plain(item)
 		k := key(item)
 		if !sensitive {
-			k = folded(k)
+			k = foldCase(k)
 		}
 		list[i] = keyed{item, k}
 	}
@@ -105,13 +105,13 @@ func sortFilter(r *run, v value, a *pyvalue.Args) value {
 			keys := make([]value, len(getters))
 			for i, get := range getters {
 				if keys[i] = get(item); !sensitive {
-					keys[i] = folded(keys[i])
+					keys[i] = foldCase(keys[i])
 				}
 			}
 			return keys
 		}
 	}
-	list := r.keyed(r.List(v), p[1], key)
+	list := r.withKeys(r.List(v), p[1], key)
 	r.sortKeyed(list, p[0])
 	return itemsOf(list)
 }
@@ -135,7 +135,7 @@ func dictsortFilter(r *run, v value, a *pyvalue.Args) value {
 		pair[0], pair[1] = r.Key(stored), pyvalue.Plain(member)
 		pairs[i] = pyvalue.Tuple(pair)
 	}
-	list := r.keyed(pairs, p[0], func(pair value) value {
+	list := r.withKeys(pairs, p[0], func(pair value) value {
 		if by == "key" {
 			return pair.(pyvalue.Tuple)[0]
 		}
@@ -148,7 +148,7 @@ func dictsortFilter(r *run, v value, a *pyvalue.Args) value {
 func groupbyFilter(r *run, v value, a *pyvalue.Args) value {
 	p := r.Bind(a, "groupby", 1, "attribute", "default", "case_sensitive")
 	get := r.getter(p[0], pyvalue.Or(p[1], nil))
-	list := r.keyed(r.List(v), p[2], get)
+	list := r.withKeys(r.List(v), p[2], get)
 	r.sortKeyed(list, false)
 	var groups []value
 	for len(list) > 0 {
@@ -174,10 +174,10 @@ func uniqueFilter(r *run, v value, a *pyvalue.Args) value {
 			if !ok {
 				return nil, false
 			}
-			k := r.keyed([]value{item}, p[0], get)[0]
+			k := r.withKeys([]value{item}, p[0], get)[0]
 			r.Step()
 			r.Hashable(k.key)
-			if stored, ok := pyvalue.StoredKey(k.key); !ok {
+			if stored, ok := pyvalue.DictKey(k.key); !ok {
 				if r.Contains(others, k.key) {
 					continue
 				}
@@ -194,7 +194,7 @@ func uniqueFilter(r *run, v value, a *pyvalue.Args) value {
 
 func (r *run) extreme(v value, name string, a *pyvalue.Args) value {
 	p := r.Bind(a, name, 0, "case_sensitive", "attribute")
-	list := r.keyed(r.List(v), p[0], r.getter(pyvalue.Or(p[1], nil), nil))
+	list := r.withKeys(r.List(v), p[0], r.getter(pyvalue.Or(p[1], nil), nil))
 	if len(list) == 0 {
 		return &pyvalue.Undefined{Message: "No aggregated item, sequence was empty."}
 	}
@@ -340,7 +340,7 @@ func mapFilter(r *run, v value, a *pyvalue.Args) value {
 			if run == nil {
 				pyvalue.Fail(r.At, RuntimeFault, "No filter named '%s'.", name)
 			}
-			return unmarked(run(r, item, rest.Clone())), true
+			return withoutMarkup(run(r, item, rest.Clone())), true
 		}
 	})
 }

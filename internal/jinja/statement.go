@@ -45,7 +45,7 @@ func (s *hideStatement) compile(c *compiler) action {
 
 func (s *printStatement) compile(c *compiler) action {
 	if len(s.values) == 1 {
-		print := c.printed(s.values[0])
+		print := c.compilePrint(s.values[0])
 		return func(r *run) flow { print(r); return onward }
 	}
 	print := c.printConcat(&concatExpression{s.values})
@@ -98,7 +98,7 @@ func (c *compiler) binder(target expression, at int) binder {
 	}
 	return func(r *run, v value) {
 		r.At = at
-		items := r.List(unmarked(v))
+		items := r.List(withoutMarkup(v))
 		if len(items) != len(binders) {
 			few := "too many values to unpack (expected %d)"
 			if len(items) < len(binders) {
@@ -113,7 +113,7 @@ func (c *compiler) binder(target expression, at int) binder {
 }
 
 func (s *setBlockStatement) compile(c *compiler) action {
-	body, bind := c.scoped(s.body), c.binder(s.target, s.at)
+	body, bind := c.compileScope(s.body), c.binder(s.target, s.at)
 	var filter code
 	if s.filter != nil {
 		filter = c.value(s.filter)
@@ -121,7 +121,7 @@ func (s *setBlockStatement) compile(c *compiler) action {
 	return func(r *run) flow {
 		start := r.capture()
 		body(r)
-		var v value = r.captured(start)
+		var v value = r.endCapture(start)
 		if filter != nil {
 			r.body = v
 			v = filter(r)
@@ -132,11 +132,11 @@ func (s *setBlockStatement) compile(c *compiler) action {
 }
 
 func (s *filterStatement) compile(c *compiler) action {
-	body, filter := c.scoped(s.body), c.value(s.filter)
+	body, filter := c.compileScope(s.body), c.value(s.filter)
 	return func(r *run) flow {
 		start := r.capture()
 		body(r)
-		r.body = r.captured(start)
+		r.body = r.endCapture(start)
 		r.write(r.Text(filter(r)))
 		return onward
 	}
@@ -172,7 +172,7 @@ func (s *withStatement) compile(c *compiler) action {
 }
 
 func (s *generationStatement) compile(c *compiler) action {
-	body := c.scoped(s.body)
+	body := c.compileScope(s.body)
 	return func(r *run) flow {
 		if r.captures > 0 {
 			pyvalue.Fail(s.at, pyvalue.Unsupported, "{%% generation %%} inside a macro or block: where its text will stand is not known there")
@@ -223,7 +223,7 @@ func (s *forStatement) compile(c *compiler) action {
 		f.testSlots = len(l.slots)
 	}
 	if len(s.otherwise) > 0 {
-		f.otherwise = c.scoped(s.otherwise)
+		f.otherwise = c.compileScope(s.otherwise)
 	}
 	c.pair(f, s, l)
 	if s.recursive {
@@ -303,7 +303,7 @@ func (r *run) recurse(f *forLoop, defined *scope, sequence value, depth int) str
 	f.each(r, sequence, &loop{depth: depth, again: func(inner value) string { return r.recurse(f, defined, inner, depth+1) }})
 	r.scope = outer
 	r.Leave()
-	return r.captured(start)
+	return r.endCapture(start)
 }
 
 func (f *forLoop) each(r *run, sequence value, l *loop) flow {

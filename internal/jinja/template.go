@@ -151,8 +151,8 @@ func (r *run) capture() int {
 	return len(r.out)
 }
 
-// captured returns what was written since capture, and takes it out of the text.
-func (r *run) captured(start int) string {
+// endCapture returns what was written since capture, and takes it out of the text.
+func (r *run) endCapture(start int) string {
 	r.captures--
 	text := string(r.out[start:])
 	r.out = r.out[:start]

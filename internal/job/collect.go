@@ -169,7 +169,7 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	if err := l.Runnable(j.Config, list); err != nil {
 		return nil, err
 	}
-	if err := toolset.Allowed(j.Host, gate, list); err != nil {
+	if err := toolset.CheckRules(j.Host, gate, list); err != nil {
 		return nil, err
 	}
 	l.NoteUnsendable(j.Host, j.Config, list)
@@ -208,7 +208,7 @@ func (j *Job) sayCollected(ended *Tally) {
 
 // attended opens the servers of a collection, and the gate that asks whoever sits beside it about calls.
 func (j *Job) attended(ctx context.Context, from toolset.Source) (*Episodes, *approval.Gate, error) {
-	servers, err := toolset.Configured(j.Host, j.Config, from)
+	servers, err := toolset.LoadServers(j.Host, j.Config, from)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -46,7 +46,7 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]datas
 			covered, err := dataset.Coverage(out[i].Scheme, row, sequencesFor(r))
 			if err != nil {
 				if refused++; refused == 1 {
-					h.Say("left out %s: the chat template cannot write it: %s", where(&row), fault.Unlabelled(err))
+					h.Say("left out %s: the chat template cannot write it: %s", where(&row), fault.InnerText(err))
 				}
 				return nil
 			}

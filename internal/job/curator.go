@@ -38,7 +38,7 @@ func (p *onPage) Preview(id string) (string, error) {
 
 // Page lets a person curate by keys on the terminal, until they leave.
 func (d *Desk) Page(ctx context.Context, h *host.Host, c config.Config, base string) error {
-	typed, seen := h.Typed(), h.Data.Terminal()
+	typed, seen := h.TerminalIn(), h.Data.Terminal()
 	if typed == nil || seen == nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "hone curate DATA is a page on a terminal, and this is none", Where: d.x.Data, Next: "hone curate show, do, rules, redact and export need none"}
 	}

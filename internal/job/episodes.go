@@ -121,7 +121,7 @@ type planned struct {
 // this is refused, and what the configuration leaves to the plan of the memory is settled in it; no device is opened and no
 // weight read.
 func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
-	settled, trained, err := basemodel.TrainedUnder(h, *c, folder, trains)
+	settled, trained, err := basemodel.AdapterPrompting(h, *c, folder, trains)
 	if err != nil {
 		return planned{}, err
 	}
@@ -334,7 +334,7 @@ func (l *Episodes) Runner(p rollout.Policy, temperature float64) *rollout.Runner
 // Unreachable gives the error of a run that failed for its servers the exit code of that, also where the fault is the
 // way to them.
 func (l *Episodes) Unreachable(err error) error {
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.CodeError && l.Lost() > 0 {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.CodeError && l.NumLost() > 0 {
 		f.Code = fault.CodeUnavailable
 	}
 	return err

@@ -24,7 +24,7 @@ func Gold(list []scenario.Scenario) rollout.Policy { return gold(ByID(list)) }
 
 // MakesGold is an error where no gold call can be made: tools that are searched are called behind a search alone, which no gold solution has.
 func (l *Episodes) MakesGold() error {
-	if !l.Selection.Searched() {
+	if !l.Selection.UsesSearch() {
 		return nil
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "gold calls cannot be made where tools are searched", Where: "mcp.search_share",

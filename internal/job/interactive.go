@@ -76,7 +76,7 @@ type talks struct {
 func (t *talks) all(ctx context.Context, p rollout.Policy) error {
 	policy := t.user.Hearing(p, t.Config.Rollout.MaxTurns)
 	// The person bounds a conversation: all but what one completion and one call may take.
-	t.l.World.User, t.l.World.Tools = t.user, console.Shown(t.Host, t.l.World.Tools)
+	t.l.World.User, t.l.World.Tools = t.user, console.ShowCalls(t.Host, t.l.World.Tools)
 	t.l.World.MaxTurns, t.l.World.MaxToolCalls, t.l.World.MaxWork = unbounded, unbounded, 0
 	runner := t.l.Runner(policy, t.Config.Rollout.Temperature)
 	for !t.user.Left {

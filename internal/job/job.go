@@ -77,7 +77,7 @@ func (k Kept) Again(h *host.Host, f toolset.Source, path string) (toolset.Source
 		return toolset.Source{File: k.MCPConfig}, nil
 	}
 	if url, _ := h.LookupEnv("MCP_URL"); url != "" {
-		return toolset.Source{}, nil // toolset.Configured reads it
+		return toolset.Source{}, nil // toolset.LoadServers reads it
 	}
 	return f, &fault.Error{Code: fault.CodeUsage, What: "name the run's MCP server again", Where: path,
 		Why:  "it was begun with --mcp or MCP_URL, which may hold a secret, so the run directory does not keep it",

@@ -33,7 +33,7 @@ func (l Journal) Trajectory(stage string, step int, t *trajectory.Trajectory) er
 	l.Episodes.tellRefusals(l.Say, t)
 	t.Attempt = l.Dir.Attempt
 	lean := *t
-	shown := trajectory.ShownOf(t.Tools, l.Episodes.Catalog.Tools(), l.Episodes.Catalog.Hash)
+	shown := trajectory.DescribeTools(t.Tools, l.Episodes.Catalog.Tools(), l.Episodes.Catalog.Hash)
 	lean.Tools, lean.Shown = nil, &shown // the run's catalog holds them once
 	text, err := json.Marshal(unscored{Trajectory: lean})
 	if err != nil {

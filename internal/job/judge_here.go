@@ -49,7 +49,7 @@ func folderHere(name string) (folder string, ok bool) {
 // openHere opens a judge on this machine. A host that only rehearses opens no device.
 func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (*here, error) {
 	c.Engine.Devices = 1
-	own, trained, err := basemodel.TrainedUnder(h, c, folder, false)
+	own, trained, err := basemodel.AdapterPrompting(h, c, folder, false)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (t *Track) Progress(p host.Progress) host.Progress {
 // Tell says what the run took.
 func (t *Track) Tell(dir *run.Dir) error {
 	_, rows, err := metricRows(dir)
-	for _, line := range metrics.SpentBy(rows).Lines() {
+	for _, line := range metrics.AddUp(rows).Lines() {
 		t.host.Say("%s", line)
 	}
 	return err

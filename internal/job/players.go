@@ -38,11 +38,11 @@ func playersOf(h *host.Host, c config.Config) (*players, error) {
 
 // Runnable refuses scenarios whose episodes could not be run: for what the servers lack, or for want of a model that plays users.
 func (l *Episodes) Runnable(c config.Config, list []scenario.Scenario) error {
-	if scenario.PlayedByModel(list) && c.Rollout.User.Model == "" {
+	if scenario.NeedUserModel(list) && c.Rollout.User.Model == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "users of the scenarios are to be played by a model, and none is named", Where: "rollout.user",
 			Next: `name one in hone.yaml, as rollout: {user: {url: "http://127.0.0.1:8000/v1", model: NAME}} (hone serve is such a server), or give these users "says" in place of a goal`}
 	}
-	if scenario.PlayedByModel(list) && l.users != nil && l.users.keyless != nil {
+	if scenario.NeedUserModel(list) && l.users != nil && l.users.keyless != nil {
 		return l.users.keyless
 	}
 	own := environment.CompleteTask().Name

@@ -106,7 +106,7 @@ func (r *replay) ended(e Env, a ReplayAsked, err error) error {
 	case r.failed == len(r.said):
 		return &fault.Error{Code: fault.CodeUnavailable, What: "no trace was answered", Where: a.Data, Err: r.first, Next: "hone doctor --endpoint URL --model NAME says what the endpoint can do"}
 	case r.failed > 0:
-		e.Say("note: %s got no answer, the first by: %s; %s", fault.Count(r.failed, "trace"), fault.Unlabelled(r.first), again)
+		e.Say("note: %s got no answer, the first by: %s; %s", fault.Count(r.failed, "trace"), fault.InnerText(r.first), again)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (r *replay) keep(t dataset.Row, i int, is chat.Message, err error) error {
 	case !ofOneTrace(err):
 		return err
 	default:
-		if x.Error = fault.Unlabelled(err); r.failed == 0 {
+		if x.Error = fault.InnerText(err); r.failed == 0 {
 			r.first = err
 		}
 		r.failed++

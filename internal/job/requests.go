@@ -228,7 +228,7 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 func (e Env) startFrom(c config.Config, lora basemodel.GivenLoRA, adapter, base string) (config.Config, error) {
 	var err error
 	if c.Model.Base, err = basemodel.BaseOf(adapter, base, c); err == nil {
-		c.Model.Base, err = basemodel.Pinned(e.Host, c.Model.Base)
+		c.Model.Base, err = basemodel.PinRevision(e.Host, c.Model.Base)
 	}
 	if err == nil {
 		if c, err = basemodel.SettleLengths(e.Host, c); err == nil {

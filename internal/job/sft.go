@@ -103,7 +103,7 @@ func (d *Conversations) choose(h *host.Host, c config.Config) {
 	}
 	s := toolset.Select(c, nil, d.catalog.Tools(), nil)
 	switch {
-	case s.Searched():
+	case s.UsesSearch():
 		h.Say("warning: rows that name no tools (%d) show all of the catalog, which an episode searches (mcp.search_share); rows of hone collect search too", unnamed)
 	case s.Of != nil:
 		h.Say("rows that name no tools (%d) show those of an episode: %s", unnamed, s.Why)
@@ -320,7 +320,7 @@ func (l *SFTPlan) pack(c *config.Config, steps []batch.Batch) (packed, apart int
 	for i := range steps {
 		steps[i] = steps[i].Shorten(max(1, l.prefix))
 	}
-	packed, apart = basemodel.Packed(c.Engine, l.Model.Plugin.IsCUDA(), steps)
+	packed, apart = basemodel.CountPacking(c.Engine, l.Model.Plugin.IsCUDA(), steps)
 	if c.Engine.Packing == "auto" && float64(packed) > (1-worthPacking)*float64(apart) {
 		c.Engine.Packing = "off"
 	}
@@ -351,7 +351,7 @@ func (j *Job) baseOf(path string, rows []dataset.Row) (*basemodel.Model, error) 
 	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
 		return nil, err
 	}
-	c, trained, err := basemodel.TrainedUnder(j.Host, j.Config, j.Kept.Adapter, true)
+	c, trained, err := basemodel.AdapterPrompting(j.Host, j.Config, j.Kept.Adapter, true)
 	if err != nil {
 		return nil, err
 	}

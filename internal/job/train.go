@@ -128,7 +128,7 @@ func (j *Job) demonstrations(l *Episodes, all []scenario.Scenario) (rows []batch
 // openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be
 // trained on. What is left of list is without those that SkipBad leaves out.
 func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from toolset.Source) (*Episodes, []scenario.Scenario, error) {
-	servers, err := toolset.Configured(j.Host, j.Config, from)
+	servers, err := toolset.LoadServers(j.Host, j.Config, from)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,7 +156,7 @@ func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from to
 		err = l.Runnable(j.Config, tasks)
 	}
 	if err == nil {
-		err = toolset.Allowed(j.Host, l.Gate, tasks)
+		err = toolset.CheckRules(j.Host, l.Gate, tasks)
 	}
 	if err == nil {
 		err = l.OpenJudge(j.Host, j.Config)

@@ -31,7 +31,7 @@ func retryable(status int) bool {
 func (c *Client) retry(ctx context.Context, r Request) (Response, error) {
 	bound, began := min(c.o.BackOff, c.o.MaxWait), time.Now()
 	for attempt := 0; ; attempt++ {
-		resp, advice, err := c.paced(ctx, r)
+		resp, advice, err := c.attemptInTurn(ctx, r)
 		if refused, ok := errors.AsType[*StatusError](err); ok && c.dialect.learn(refused) {
 			attempt--
 			continue
@@ -51,8 +51,8 @@ func (c *Client) retry(ctx context.Context, r Request) (Response, error) {
 	}
 }
 
-// paced is one attempt, when there is a place for it.
-func (c *Client) paced(ctx context.Context, r Request) (Response, advice, error) {
+// attemptInTurn is one attempt, when there is a place for it.
+func (c *Client) attemptInTurn(ctx context.Context, r Request) (Response, advice, error) {
 	body, err := c.encode(r)
 	if err != nil {
 		return Response{}, advice{}, err

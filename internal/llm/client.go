@@ -165,8 +165,8 @@ func (c *Client) Spent() Usage {
 	return used
 }
 
-// priced are tokens with what they cost.
-func (c *Client) priced(u Usage) sum {
+// cost are tokens with what they cost.
+func (c *Client) cost(u Usage) sum {
 	s := sum{Usage: u}
 	if c.o.Cost != nil {
 		s.usd = c.o.Cost(u.PromptTokens, u.CompletionTokens)
@@ -202,7 +202,7 @@ func (c *Client) Chat(ctx context.Context, r Request) (Response, error) {
 	if r.MaxTokens == 0 {
 		worst.CompletionTokens = assumedCompletion
 	}
-	reserved := c.priced(worst)
+	reserved := c.cost(worst)
 	if err := c.budget.reserve(reserved); err != nil {
 		return Response{}, &fault.Error{Code: fault.CodeBudget, What: "the budget is spent", Where: c.url, Err: err,
 			Next: "raise the budget and resume: answers already paid for are kept"}
@@ -215,8 +215,8 @@ func (c *Client) Chat(ctx context.Context, r Request) (Response, error) {
 	resp, err := c.retry(ctx, r)
 	resp.Seconds = time.Since(asked).Seconds()
 	c.breaker.end(time.Now(), err != nil && again(err), ctx.Err() != nil)
-	c.budget.settle(reserved, c.priced(resp.Usage), err == nil)
-	c.mine.settle(sum{}, c.priced(orAll(resp.Usage, worst)), err == nil)
+	c.budget.settle(reserved, c.cost(resp.Usage), err == nil)
+	c.mine.settle(sum{}, c.cost(orAll(resp.Usage, worst)), err == nil)
 	if err != nil {
 		return Response{}, c.explain(ctx, err)
 	}

@@ -43,7 +43,7 @@ type speaker struct {
 
 // Say implements rollout.Speaker.
 func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
-	q := Request{Model: s.Model, Messages: guided(messages, s.Guide), Tools: tools, Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, Seed: seed(s.a, s.turn),
+	q := Request{Model: s.Model, Messages: withGuide(messages, s.Guide), Tools: tools, Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, Seed: seed(s.a, s.turn),
 		TopK: s.TopK, MinP: s.MinP}
 	if s.TopP < 1 {
 		q.TopP = s.TopP
@@ -74,8 +74,8 @@ func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat
 	return r, nil
 }
 
-// guided are messages with a guide behind the system message, or in its place where there is none.
-func guided(messages []chat.Message, guide string) []chat.Message {
+// withGuide are messages with a guide behind the system message, or in its place where there is none.
+func withGuide(messages []chat.Message, guide string) []chat.Message {
 	if guide == "" {
 		return messages
 	}

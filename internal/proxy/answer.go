@@ -40,8 +40,8 @@ func (a *Answer) Replace(m chat.Message, finish string) {
 	a.Message, a.FinishReason, a.replaced = m, finish, true
 }
 
-// Told reports whether the client was told anything of the answer.
-func (a *Answer) Told() bool { return a.told > 0 }
+// Sent reports whether the client was told anything of the answer.
+func (a *Answer) Sent() bool { return a.told > 0 }
 
 // Pass asks the upstream with a body, and tells the client what it says, as it comes.
 func (x *Exchange) Pass(ctx context.Context, body []byte) error {
@@ -55,7 +55,7 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 		return notAsked()
 	case r.isStream():
 		a, err := x.follow(r, func(e event, so *Answer) bool {
-			if so.FinishReason != "" || e.done() {
+			if so.FinishReason != "" || e.isDone() {
 				x.hear(so)
 			}
 			return true
@@ -82,7 +82,7 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 
 // writeAnswer writes a whole answer, with what there is to tell beside it.
 func (x *Exchange) writeAnswer(contentType string, body []byte) error {
-	body, err := x.charged(body)
+	body, err := x.addUsage(body)
 	if err == nil {
 		body, err = x.withMade(body)
 	}
@@ -125,7 +125,7 @@ func (x *Exchange) Follow(ctx context.Context, body []byte, hold func(text strin
 	held := hold != nil && hold("")
 	a, err := x.follow(r, func(_ event, a *Answer) bool {
 		held = held || len(a.Message.ToolCalls) > 0 || hold != nil && hold(a.Message.Content)
-		return !held && (x.stream.Begun() || a.Message.Content != "")
+		return !held && (x.stream.HasBegun() || a.Message.Content != "")
 	})
 	x.note(a)
 	return a, err
@@ -162,8 +162,8 @@ func (x *Exchange) follow(r *response, tell func(e event, so *Answer) bool) (*An
 		if err := g.add(e, a); err != nil {
 			return a, err
 		}
-		if x.before != (Usage{}) && e.data != nil && !e.done() {
-			if e.data, err = x.charged(e.data); err != nil {
+		if x.before != (Usage{}) && e.data != nil && !e.isDone() {
+			if e.data, err = x.addUsage(e.data); err != nil {
 				return a, badUpstream("upstream_invalid", "an event of the upstream's stream is no JSON object")
 			}
 			e.text = "data: " + strings.ReplaceAll(string(e.data), "\n", " ")
@@ -172,7 +172,7 @@ func (x *Exchange) follow(r *response, tell func(e event, so *Answer) bool) (*An
 		if tell(e, a) && !x.tellTo(a, len(a.events)) {
 			return a, errGone
 		}
-		if e.done() {
+		if e.isDone() {
 			return a, nil
 		}
 	}

@@ -15,7 +15,7 @@ type event struct {
 	data []byte // of its data lines; nil of a comment
 }
 
-func (e event) done() bool { return string(e.data) == "[DONE]" }
+func (e event) isDone() bool { return string(e.data) == "[DONE]" }
 
 // eventReader reads the events of a stream.
 type eventReader struct {

@@ -103,7 +103,7 @@ func (x *Exchange) Decide(action, why string, args ...any) {
 	x.proxy.meter.Add(decisions, metrics.Labels("mode", mode, "action", action), 1)
 	x.proxy.o.Logger.Info("decision", append([]any{"request", x.ID, "mode", mode, "action", action, "why", why}, args...)...)
 	text = printable(text)
-	if x.stream.Begun() {
+	if x.stream.HasBegun() {
 		x.stream.Send(": hone-decision " + text)
 		return
 	}
@@ -134,8 +134,8 @@ func (x *Exchange) Observe(metric string, took time.Duration, pairs ...string) {
 // Since is how long ago the request came.
 func (x *Exchange) Since() time.Duration { return time.Since(x.began) }
 
-// Said is what the upstream said last; nil where it said nothing that could be read.
-func (x *Exchange) Said() *Answer { return x.said }
+// LastAnswer is what the upstream said last; nil where it said nothing that could be read.
+func (x *Exchange) LastAnswer() *Answer { return x.said }
 
 // OnHeard has f called once, when Pass knows the whole message of the upstream, which Said returns then, and the client is not told of its end.
 // What f remembers of it is there when the client goes on.
@@ -149,8 +149,8 @@ func (x *Exchange) hear(a *Answer) {
 	}
 }
 
-// Spent is how often the upstream was asked, what that used, and what it cost in US dollars, 0 where that is not known.
-func (x *Exchange) Spent() (asks int, used Usage, usd float64) {
+// Cost is how often the upstream was asked, what that used, and what it cost in US dollars, 0 where that is not known.
+func (x *Exchange) Cost() (asks int, used Usage, usd float64) {
 	if cost := x.proxy.o.Cost; cost != nil {
 		usd = cost(x.usage.PromptTokens, x.usage.CompletionTokens)
 	}
@@ -226,7 +226,7 @@ func (x *Exchange) fail(err error) {
 		return
 	}
 	x.proxy.meter.Add(refusedRequests, metrics.Labels("code", refused.Code), 1)
-	if x.stream.Begun() {
+	if x.stream.HasBegun() {
 		text, _ := json.Marshal(serve.ErrorBody(refused))
 		x.stream.Send("data: " + string(text))
 		return
@@ -236,7 +236,7 @@ func (x *Exchange) fail(err error) {
 }
 
 func (x *Exchange) failAs(status int, body []byte) {
-	if x.stream.Begun() {
+	if x.stream.HasBegun() {
 		x.stream.Send("data: " + strings.ReplaceAll(string(body), "\n", " "))
 		return
 	}
@@ -280,7 +280,7 @@ func (x *Exchange) end(err error, abandoned bool) {
 	args := []any{"request", x.ID, "route", x.path, "action", action, "upstream_requests", x.asks, "prompt_tokens", x.usage.PromptTokens,
 		"completion_tokens", x.usage.CompletionTokens, "seconds", x.Since().Seconds()}
 	if p.o.Cost != nil {
-		_, _, usd := x.Spent()
+		_, _, usd := x.Cost()
 		p.meter.Add(upstreamUSD, "", usd)
 		args = append(args, "usd", usd)
 	}

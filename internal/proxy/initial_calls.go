@@ -11,9 +11,9 @@ import (
 	"hone/internal/serve"
 )
 
-// Made has the client told of calls that were made in its place, beside the answer that follows: in a stream by comments, in a whole answer
+// AddSteps has the client told of calls that were made in its place, beside the answer that follows: in a stream by comments, in a whole answer
 // under the key "hone", as a server that is an agent tells of its own.
-func (x *Exchange) Made(steps ...serve.Step) { x.made = append(x.made, steps...) }
+func (x *Exchange) AddSteps(steps ...serve.Step) { x.made = append(x.made, steps...) }
 
 // tellMade tells of them in a stream, in front of its next event.
 func (x *Exchange) tellMade() bool {
@@ -48,8 +48,8 @@ func (x *Exchange) Supersede(a *Answer) {
 	}
 }
 
-// charged is an answer, or an event of one, with the usage of those before it added to its own.
-func (x *Exchange) charged(object []byte) ([]byte, error) {
+// addUsage is an answer, or an event of one, with the usage of those before it added to its own.
+func (x *Exchange) addUsage(object []byte) ([]byte, error) {
 	if x.before == (Usage{}) {
 		return object, nil
 	}

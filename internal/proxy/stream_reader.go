@@ -50,7 +50,7 @@ func (g *gathering) add(e event, a *Answer) error {
 	if e.data == nil {
 		return nil
 	}
-	if e.done() {
+	if e.isDone() {
 		g.finished = true
 		return nil
 	}

@@ -94,7 +94,7 @@ func (u *Upstream) send(ctx context.Context, method, path, id string, body []byt
 	stalled.Stop()
 	if err != nil {
 		defer stop(nil)
-		return nil, lost(ctx, err)
+		return nil, lostError(ctx, err)
 	}
 	return &response{r.StatusCode, r.Header, &watched{ctx: ctx, cancel: cancel, body: r.Body, stall: u.Stall}, u.Most, stop}, nil
 }
@@ -115,13 +115,13 @@ func (w *watched) Read(p []byte) (int, error) {
 	defer timer.Stop()
 	n, err := w.body.Read(p)
 	if err != nil && err != io.EOF {
-		err = lost(w.ctx, err)
+		err = lostError(w.ctx, err)
 	}
 	return n, err
 }
 
-// lost says why an upstream was lost. The cause itself names addresses, which are no client's business: it stays in the log.
-func lost(ctx context.Context, err error) error {
+// lostError says why an upstream was lost. The cause itself names addresses, which are no client's business: it stays in the log.
+func lostError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStalled):
 		return &serve.Refusal{Status: http.StatusGatewayTimeout, Type: "upstream_error", Code: "upstream_timeout", Message: errStalled.Error()}

@@ -54,7 +54,7 @@ func (g GRPO) compared(ctx context.Context, rows batch.Batch, trainer Trainer) (
 			return rows, nil, err
 		}
 		if !g.ofAll() {
-			rows = rows.Pushed()
+			rows = rows.WithAdvantage()
 		}
 	}
 	if g.Entropy.On() {
@@ -69,7 +69,7 @@ func (g GRPO) corrected(rows batch.Batch, old [][]float32, metrics map[string]fl
 	if !g.Correction.On() {
 		return rows.With(batch.ColumnOldLogprobs, old), nil
 	}
-	rows, s, err := rows.Corrected(g.Correction, old)
+	rows, s, err := rows.Correct(g.Correction, old)
 	if err != nil {
 		return rows, err
 	}

@@ -55,7 +55,7 @@ func markOf(e stats.Example) mark {
 	switch {
 	case !e.Trajectory.Outcome.Trainable():
 		return mark{"!", "lost: " + string(e.Trajectory.Outcome), "lost"}
-	case e.Failed():
+	case e.Fails():
 		return mark{"✗", "failed", "failed"}
 	}
 	return mark{"✓", "passed", "passed"}

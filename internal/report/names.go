@@ -27,8 +27,8 @@ func brief(names []string) map[string]string {
 	return out
 }
 
-// shortened are the page and its numbers with the systems' names for the eye. full has those that were cut, in their order.
-func (p Page) shortened(n Numbers) (_ Page, _ Numbers, full []string) {
+// shortenNames are the page and its numbers with the systems' names for the eye. full has those that were cut, in their order.
+func (p Page) shortenNames(n Numbers) (_ Page, _ Numbers, full []string) {
 	to := brief(n.Order)
 	for _, name := range n.Order {
 		if to[name] != name {

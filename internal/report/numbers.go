@@ -62,7 +62,7 @@ func (p Page) terms() (out []Term) {
 					rows[t.Name] = map[string][]stats.Row{}
 					out = append(out, Term{Name: t.Name, Weight: t.Weight, Scores: map[string]stats.Interval{}})
 				}
-				rows[t.Name][s.Name] = append(rows[t.Name][s.Name], scored(e.Trajectory, t))
+				rows[t.Name][s.Name] = append(rows[t.Name][s.Name], termRow(e.Trajectory, t))
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (p Page) terms() (out []Term) {
 	return out
 }
 
-// scored is a row that holds one term's score alone.
-func scored(t *trajectory.Trajectory, term trajectory.Term) stats.Row {
+// termRow is a row that holds one term's score alone.
+func termRow(t *trajectory.Trajectory, term trajectory.Term) stats.Row {
 	return stats.Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Reward: term.Score}
 }

@@ -29,7 +29,7 @@ func title(metric string) string {
 func metricPanels(n Numbers) (rates, amounts []panel, none []string) {
 	for _, m := range stats.Metrics() {
 		of := func(s stats.Summary) stats.Interval { return s.Metrics[m.Name] }
-		if !measured(n, of) || m.Name == "reward" { // its terms stand beside it
+		if !isMeasured(n, of) || m.Name == "reward" { // its terms stand beside it
 			continue
 		}
 		if m.Scale != stats.Amount {
@@ -76,7 +76,7 @@ func unitOf(unit string) form {
 	return free
 }
 
-func measured(n Numbers, of func(stats.Summary) stats.Interval) bool {
+func isMeasured(n Numbers, of func(stats.Summary) stats.Interval) bool {
 	return slices.ContainsFunc(n.Order, func(name string) bool { return of(n.Systems[name]).N > 0 })
 }
 
@@ -292,7 +292,7 @@ func metricTable(n Numbers) (out []tableRow) {
 		if m.Scale != stats.Amount {
 			form = share
 		}
-		if of := func(s stats.Summary) stats.Interval { return s.Metrics[m.Name] }; measured(n, of) {
+		if of := func(s stats.Summary) stats.Interval { return s.Metrics[m.Name] }; isMeasured(n, of) {
 			row(title(m.Name), m.Text, form, of)
 		}
 	}
@@ -314,8 +314,8 @@ type lostRow struct {
 // notRun is a check that gave no verdict.
 type notRun struct{ System, Scenario, Check, Episodes string }
 
-// lost lays out what is in no rate, and why.
-func (v *view) lost(n Numbers) {
+// addLosses lays out what is in no rate, and why.
+func (v *view) addLosses(n Numbers) {
 	outcomes := map[trajectory.Outcome]bool{}
 	for _, name := range n.Order {
 		for o := range n.Systems[name].Excluded {

@@ -66,7 +66,7 @@ type named struct{ Name, Class string }
 
 // draw makes the view: each number of it from n, each text of an episode from p.
 func (p Page) draw(n Numbers) view {
-	p, n, full := p.shortened(n)
+	p, n, full := p.shortenNames(n)
 	r := &room{left: mostOfAll, show: p.Show, system: p.systemMessage()}
 	v := view{Title: n.Title, Verb: n.Verb, Facts: n.Facts, Notes: n.Notes, Policy: policy(), Style: style(), Script: script(), Level: percent(n.Confidence),
 		TrainedOn: n.TrainedOn, NearTrained: nearTrained(n.NearTrained), NeverDone: n.NeverDone, AlwaysDone: len(n.AlwaysDone), Unmeasured: n.Unmeasured, NumGroups: n.NumGroups, Full: full}
@@ -79,7 +79,7 @@ func (p Page) draw(n Numbers) view {
 	}
 	if len(v.Systems) > 0 {
 		v.headline(n)
-		v.lost(n)
+		v.addLosses(n)
 		v.Rates, v.Amounts, v.None = metricPanels(n)
 		v.Table = metricTable(n)
 		v.Repeats = repeatCharts(n)

@@ -52,7 +52,7 @@ func readExports(path string) (e exports, err error) {
 			return nil
 		})
 	}
-	return e, failed("cannot read the run's files", path, err)
+	return e, storageError("cannot read the run's files", path, err)
 }
 
 // eachLine yields the rows of an export, and notes where it is not as it was written. A last line without its end is a kill's
@@ -108,7 +108,7 @@ func judge(path string) (damagedExports []damagedFile, err error) {
 	}
 	info, err := os.Stat(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, failed("cannot open the ledger", name, err)
+		return nil, storageError("cannot open the ledger", name, err)
 	}
 	if err != nil || info.Size() == 0 { // SQLite would remove the log beside an empty file
 		what := "it is empty"
@@ -152,7 +152,7 @@ func (l *Ledger) compare(path string, files exports, all []Checkpoint) error {
 	if form != ledgerForm && form != unscoredForm {
 		return l.ofAnotherForm(path, files, all)
 	}
-	damaged, err := l.seen(files)
+	damaged, err := l.checkExports(files)
 	if err != nil {
 		return err
 	}
@@ -214,9 +214,9 @@ func checkpointsAhead(all []Checkpoint, have counts, known func(stage string, st
 	return why, nil
 }
 
-// seen takes the rows that the ledger has out of files, and says which row is not as it was put, "" where all are. A line of
+// checkExports takes the rows that the ledger has out of files, and says which row is not as it was put, "" where all are. A line of
 // trajectories.jsonl is of two rows, and is had where both are there.
-func (l *Ledger) seen(files exports) (damaged string, err error) {
+func (l *Ledger) checkExports(files exports) (damaged string, err error) {
 	there := map[string]bool{}
 	err = l.each(`SELECT id, stage, step, json, sum FROM trajectories`, func(rows *sql.Rows) error {
 		var t TrajectoryRow
@@ -298,7 +298,7 @@ func less(path string, why []string) error {
 func putAway(path, why string) error {
 	moved, err := quarantineLedger(path, why)
 	if err != nil {
-		return failed("cannot move the damaged ledger away", path, err)
+		return storageError("cannot move the damaged ledger away", path, err)
 	}
 	var to []string
 	for _, q := range moved {

@@ -51,15 +51,15 @@ func (d *Dir) PublishCheckpoint(stage string, step int, write func(tmp string) e
 	}
 	if _, err := os.Lstat(c.Path); err == nil {
 		if _, err := quarantine(d.Path, c.Path, "replaced: it did not verify"); err != nil {
-			return c, failed("cannot move a broken checkpoint away", c.Path, err)
+			return c, storageError("cannot move a broken checkpoint away", c.Path, err)
 		}
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
-		return c, failed("cannot write the checkpoint", c.Path, err)
+		return c, storageError("cannot write the checkpoint", c.Path, err)
 	}
 	tmp := filepath.Join(root, unfinished+filepath.Base(c.Path))
 	if err := d.publish(tmp, c, write); err != nil {
-		return c, failed("cannot write the checkpoint", c.Path, errors.Join(err, os.RemoveAll(tmp)))
+		return c, storageError("cannot write the checkpoint", c.Path, errors.Join(err, os.RemoveAll(tmp)))
 	}
 	return c, nil
 }
@@ -114,12 +114,12 @@ func (d *Dir) LatestCheckpoint(stage string) (c Checkpoint, ok bool, moved []Qua
 			return c, true, moved, nil
 		}
 		_, ledger := errors.AsType[*fault.Error](broken)
-		if ledger || exhausted(broken) { // a ledger that cannot be read, or too many open files, says nothing about the checkpoint
-			return c, false, moved, failed("cannot read the checkpoint", c.Path, broken)
+		if ledger || isFull(broken) { // a ledger that cannot be read, or too many open files, says nothing about the checkpoint
+			return c, false, moved, storageError("cannot read the checkpoint", c.Path, broken)
 		}
 		q, err := quarantine(d.Path, c.Path, broken.Error())
 		if err != nil {
-			return c, false, moved, failed("cannot move a broken checkpoint away", c.Path, err)
+			return c, false, moved, storageError("cannot move a broken checkpoint away", c.Path, err)
 		}
 		moved = append(moved, q)
 	}
@@ -131,7 +131,7 @@ func Checkpoints(dir, stage string) ([]Checkpoint, error) {
 	root := filepath.Join(dir, checkpointsDir)
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, failed("cannot list the checkpoints", root, err)
+		return nil, storageError("cannot list the checkpoints", root, err)
 	}
 	var out []Checkpoint
 	for _, e := range entries {
@@ -161,13 +161,13 @@ func KeepLast(dir, stage string, n int, steps ...int) error {
 		// Renamed first: a kill half-way through the deletion must not leave a folder that looks published.
 		tmp := filepath.Join(filepath.Dir(c.Path), unfinished+filepath.Base(c.Path))
 		if err := os.RemoveAll(tmp); err != nil {
-			return failed("cannot delete an old checkpoint", tmp, err)
+			return storageError("cannot delete an old checkpoint", tmp, err)
 		}
 		if err := os.Rename(c.Path, tmp); err != nil {
-			return failed("cannot delete an old checkpoint", c.Path, err)
+			return storageError("cannot delete an old checkpoint", c.Path, err)
 		}
 		if err := os.RemoveAll(tmp); err != nil {
-			return failed("cannot delete an old checkpoint", tmp, err)
+			return storageError("cannot delete an old checkpoint", tmp, err)
 		}
 	}
 	return nil

@@ -64,7 +64,7 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 		return nil, err
 	}
 	if err := makePrivate(path); err != nil {
-		err = failed("cannot create the run directory", path, err)
+		err = storageError("cannot create the run directory", path, err)
 		if f, ok := errors.AsType[*fault.Error](err); ok && f.Next == "" {
 			f.Next = "name a directory that can be written"
 		}
@@ -95,7 +95,7 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 	}
 	if err != nil {
 		lock.Close()
-		return nil, failed("cannot write the run's configuration", path, err)
+		return nil, storageError("cannot write the run's configuration", path, err)
 	}
 	return open(path, lock)
 }
@@ -126,7 +126,7 @@ func Free(path string) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Err: err, Next: "name a directory that is not there, such as " + Beside(path)}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failed("cannot create the run directory", path, err)
+		return storageError("cannot create the run directory", path, err)
 	}
 	foreign := map[string]bool{}
 	for _, e := range entries {
@@ -210,7 +210,7 @@ func settle(path string, o OpenOptions) (notes []string, err error) {
 	for _, d := range damaged {
 		q, err := quarantine(path, filepath.Join(path, d.name), d.String())
 		if err != nil {
-			return notes, failed("cannot move a damaged file away", filepath.Join(path, d.name), err)
+			return notes, storageError("cannot move a damaged file away", filepath.Join(path, d.name), err)
 		}
 		notes = append(notes, fmt.Sprintf("%s; it was moved to %s and is made again from the ledger", q.Why, q.To))
 	}
@@ -220,7 +220,7 @@ func settle(path string, o OpenOptions) (notes []string, err error) {
 func open(path string, lock *os.File) (*Dir, error) {
 	d := &Dir{Path: path, lock: lock}
 	if err := d.openParts(); err != nil {
-		return nil, failed("cannot open the run", path, errors.Join(err, d.Close()))
+		return nil, storageError("cannot open the run", path, errors.Join(err, d.Close()))
 	}
 	return d, nil
 }
@@ -284,7 +284,7 @@ func (d *Dir) Close() error {
 // Config returns config.resolved.yaml as it was written.
 func (d *Dir) Config() ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(d.Path, configFile))
-	return b, failed("cannot read the run's configuration", d.Path, err)
+	return b, storageError("cannot read the run's configuration", d.Path, err)
 }
 
 // PutMetric stores the metrics of one step in the ledger, then appends them to metrics.jsonl. A step put again (after

@@ -11,9 +11,9 @@ import (
 	"hone/internal/fault"
 )
 
-// failed turns a file or database error into what a user sees. A full disk, quota, or table of open files is
+// storageError turns a file or database error into what a user sees. A full disk, quota, or table of open files is
 // CodeExhausted, so that callers stop resumable instead of blaming their own work.
-func failed(what, where string, err error) error {
+func storageError(what, where string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -23,7 +23,7 @@ func failed(what, where string, err error) error {
 	}
 	f := &fault.Error{Code: fault.CodeError, What: what, Where: where, Err: err}
 	switch code := sqliteCode(err); {
-	case exhausted(err):
+	case isFull(err):
 		f.Code = fault.CodeExhausted
 		f.Next = "free space (or open files) there, then resume the run: nothing half-written was published"
 	case errors.Is(err, fs.ErrPermission), code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_READONLY:
@@ -42,7 +42,7 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-func exhausted(err error) bool {
+func isFull(err error) bool {
 	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EFBIG} {
 		if errors.Is(err, e) {
 			return true

@@ -20,13 +20,13 @@ type lines struct {
 func (l *lines) append(row json.RawMessage) error {
 	var b bytes.Buffer
 	if err := json.Compact(&b, row); err != nil {
-		return failed("cannot append a row that is not JSON", l.f.Name(), err)
+		return storageError("cannot append a row that is not JSON", l.f.Name(), err)
 	}
 	b.WriteByte('\n')
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, err := l.f.Write(b.Bytes())
-	return failed("cannot append to the run's file", l.f.Name(), err)
+	return storageError("cannot append to the run's file", l.f.Name(), err)
 }
 
 func (l *lines) close() error { return l.f.Close() }
@@ -73,15 +73,15 @@ func metricLine(stage string, step int, row json.RawMessage) json.RawMessage {
 }
 
 func trajectoryLine(t TrajectoryRow) (json.RawMessage, error) {
-	row, err := scored(t.JSON, t.Score)
+	row, err := withScore(t.JSON, t.Score)
 	if err != nil {
-		return nil, failed("cannot write the score of a trajectory", t.ID, err)
+		return nil, storageError("cannot write the score of a trajectory", t.ID, err)
 	}
 	return lineHead{Row: t.ID, Stage: t.Stage, Step: t.Step}.before(row), nil
 }
 
-// scored is a trajectory's object with the keys of its score: in the place of its own, or behind them.
-func scored(row, score json.RawMessage) (json.RawMessage, error) {
+// withScore is a trajectory's object with the keys of its score: in the place of its own, or behind them.
+func withScore(row, score json.RawMessage) (json.RawMessage, error) {
 	if string(score) == ownScore {
 		return row, nil
 	}

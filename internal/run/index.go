@@ -53,7 +53,7 @@ func (i Index) Paths() ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failed("cannot read the list of runs", string(i), err)
+		return nil, storageError("cannot read the list of runs", string(i), err)
 	}
 	var paths []string
 	for _, e := range entries {

@@ -65,7 +65,7 @@ func readVersion(path string) (keys map[string]json.RawMessage, sums map[string]
 	name := filepath.Join(path, versionFile)
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, nil, nil, failed("cannot open the run", path, err)
+		return nil, nil, nil, storageError("cannot open the run", path, err)
 	}
 	keys, sums = map[string]json.RawMessage{}, map[string]string{}
 	err = json.Unmarshal(text, &keys)
@@ -99,7 +99,7 @@ func (d *Dir) AddInput(in Input) error {
 	if err == nil {
 		err = writeFileSync(filepath.Join(d.Path, versionFile), text)
 	}
-	return failed("cannot keep an input of the run", filepath.Join(d.Path, in.Name), err)
+	return storageError("cannot keep an input of the run", filepath.Join(d.Path, in.Name), err)
 }
 
 // checkInputs refuses a run whose configuration or inputs are not those it began with. Where accept is set it takes them,
@@ -114,7 +114,7 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 	for _, file := range slices.Sorted(maps.Keys(sums)) {
 		data, err := os.ReadFile(filepath.Join(path, file))
 		if err != nil && (!errors.Is(err, fs.ErrNotExist) || accept) {
-			return nil, failed("cannot read what the run began with", filepath.Join(path, file), err)
+			return nil, storageError("cannot read what the run began with", filepath.Join(path, file), err)
 		}
 		if now := digest.Of(data).String(); err != nil || now != sums[file] {
 			changed = append(changed, edit{File: file, From: sums[file], To: now, Accepted: time.Now().UTC().Truncate(time.Second)})
@@ -125,7 +125,7 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 		return nil, nil
 	}
 	if !accept {
-		return nil, edited(path, changed)
+		return nil, editFile(path, changed)
 	}
 	text, err := encodeVersion(keys, sums, append(edits, changed...))
 	if err == nil {
@@ -134,10 +134,10 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 	for _, e := range changed {
 		notes = append(notes, fmt.Sprintf("%s was edited since the run began, and is taken as it is now; version.json says so", e.File))
 	}
-	return notes, failed("cannot keep what was accepted", name, err)
+	return notes, storageError("cannot keep what was accepted", name, err)
 }
 
-func edited(path string, changed []edit) error {
+func editFile(path string, changed []edit) error {
 	var why []string
 	for _, e := range changed {
 		why = append(why, fmt.Sprintf("%s had SHA-256 %.12s, now %.12s", e.File, e.From, e.To))

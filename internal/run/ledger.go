@@ -53,7 +53,7 @@ func (s ScoreRow) sum() string { return sumOf(s.ID, "", 0, string(s.JSON)) }
 func (t TrajectoryRow) Decode(into any) error {
 	text, err := t.JSON, error(nil)
 	if t.Score != nil {
-		text, err = scored(t.JSON, t.Score)
+		text, err = withScore(t.JSON, t.Score)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, into)
@@ -117,7 +117,7 @@ func OpenLedger(path string) (*Ledger, error) {
 		err = l.makeTables(form)
 	}
 	if err != nil {
-		return nil, failed("cannot open the ledger", path, errors.Join(err, l.db.Close()))
+		return nil, storageError("cannot open the ledger", path, errors.Join(err, l.db.Close()))
 	}
 	return l, nil
 }
@@ -177,23 +177,23 @@ func ReadLedger(path string) (*Ledger, error) {
 func connect(path, options string) (*Ledger, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, failed("cannot open the ledger", path, err)
+		return nil, storageError("cannot open the ledger", path, err)
 	}
 	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: options}).String()
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
-		return nil, failed("cannot open the ledger", path, err)
+		return nil, storageError("cannot open the ledger", path, err)
 	}
 	// One connection: SQLite has one writer anyway, and this way callers queue here instead of meeting SQLITE_BUSY.
 	db.SetMaxOpenConns(1)
 	if err := db.Ping(); err != nil {
-		return nil, failed("cannot open the ledger", path, errors.Join(err, db.Close()))
+		return nil, storageError("cannot open the ledger", path, errors.Join(err, db.Close()))
 	}
 	return &Ledger{db: db, path: path}, nil
 }
 
 // Close closes the ledger.
-func (l *Ledger) Close() error { return failed("cannot close the ledger", l.path, l.db.Close()) }
+func (l *Ledger) Close() error { return storageError("cannot close the ledger", l.path, l.db.Close()) }
 
 // PutStage inserts or replaces a stage.
 func (l *Ledger) PutStage(s StageRow) error {
@@ -238,7 +238,7 @@ func (l *Ledger) PutScores(scores []ScoreRow) (again bool, err error) {
 		}
 		return nil
 	})
-	return again, failed("cannot write to the ledger", l.path, err)
+	return again, storageError("cannot write to the ledger", l.path, err)
 }
 
 func putScore(tx *sql.Tx, s ScoreRow) error {
@@ -305,16 +305,16 @@ func (l *Ledger) put(row json.RawMessage, statement string, args ...any) (int64,
 	}
 	res, err := l.db.Exec(statement, args...)
 	if err != nil {
-		return 0, failed("cannot write to the ledger", l.path, err)
+		return 0, storageError("cannot write to the ledger", l.path, err)
 	}
 	n, err := res.RowsAffected()
-	return n, failed("cannot write to the ledger", l.path, err)
+	return n, storageError("cannot write to the ledger", l.path, err)
 }
 
 // putCheckpoint notes the SHA-256 of a checkpoint's manifest.
 func (l *Ledger) putCheckpoint(stage string, step int, manifest string) error {
 	_, err := l.db.Exec(`INSERT INTO checkpoints VALUES (?1, ?2, ?3) ON CONFLICT (stage, step) DO UPDATE SET manifest = ?3`, stage, step, manifest)
-	return failed("cannot write to the ledger", l.path, err)
+	return storageError("cannot write to the ledger", l.path, err)
 }
 
 // checkpoint is the SHA-256 of a checkpoint's manifest, "" where the ledger does not know the checkpoint.
@@ -323,13 +323,13 @@ func (l *Ledger) checkpoint(stage string, step int) (manifest string, err error)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return manifest, failed("cannot read the ledger", l.path, err)
+	return manifest, storageError("cannot read the ledger", l.path, err)
 }
 
 // counts is how many rows there are.
 func (l *Ledger) counts() (c counts, err error) {
 	err = l.db.QueryRow(`SELECT (SELECT count(*) FROM metrics), (SELECT count(*) FROM trajectories)`).Scan(&c.Metrics, &c.Trajectories)
-	return c, failed("cannot read the ledger", l.path, err)
+	return c, storageError("cannot read the ledger", l.path, err)
 }
 
 // eachScored yields the lines of trajectories.jsonl: those that were scored.
@@ -359,15 +359,15 @@ func (l *Ledger) eachMetric(yield func(json.RawMessage) error) error {
 func (l *Ledger) each(statement string, yield func(*sql.Rows) error, args ...any) error {
 	rows, err := l.db.Query(statement, args...)
 	if err != nil {
-		return failed("cannot read the ledger", l.path, err)
+		return storageError("cannot read the ledger", l.path, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		if err := yield(rows); err != nil {
-			return failed("cannot read the ledger", l.path, err)
+			return storageError("cannot read the ledger", l.path, err)
 		}
 	}
-	return failed("cannot read the ledger", l.path, rows.Err())
+	return storageError("cannot read the ledger", l.path, rows.Err())
 }
 
 func query[T any](l *Ledger, scan func(*sql.Rows) (T, error), statement string, args ...any) ([]T, error) {

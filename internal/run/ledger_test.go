@@ -155,7 +155,7 @@ func TestFullDiskIsExhausted(t *testing.T) {
 	if err := (&lines{f: full}).append(json.RawMessage(`{}`)); fault.CodeOf(err) != fault.CodeExhausted {
 		t.Errorf("a full disk: %v", err)
 	}
-	if err := failed("x", "y", syscall.EACCES); fault.CodeOf(err) != fault.CodeError {
+	if err := storageError("x", "y", syscall.EACCES); fault.CodeOf(err) != fault.CodeError {
 		t.Errorf("a permission error is not exhaustion: %v", err)
 	}
 }
@@ -173,8 +173,8 @@ func TestFailuresHaveANextStep(t *testing.T) {
 	}{
 		"damaged":   {damaged, "--rebuild-ledger"},
 		"no ledger": {unread, "writable"},
-		"forbidden": {failed("cannot lock the run", d.Path, &os.PathError{Op: "open", Path: d.Path, Err: syscall.EACCES}), "writable"},
-		"full":      {failed("cannot write to the ledger", d.Path, syscall.ENOSPC), "free space"},
+		"forbidden": {storageError("cannot lock the run", d.Path, &os.PathError{Op: "open", Path: d.Path, Err: syscall.EACCES}), "writable"},
+		"full":      {storageError("cannot write to the ledger", d.Path, syscall.ENOSPC), "free space"},
 	} {
 		if f, ok := errors.AsType[*fault.Error](c.err); !ok || !strings.Contains(f.Next, c.next) {
 			t.Errorf("%s: %v", name, c.err)

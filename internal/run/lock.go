@@ -19,7 +19,7 @@ func acquire(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, failed("cannot lock the run", path, err)
+		return nil, storageError("cannot lock the run", path, err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	for tries := 0; errors.Is(err, syscall.EWOULDBLOCK) && (tries < 5 || ending(lockHolder(path))); tries++ { // `runs ls` holds the lock for a moment to ask whether it is free
@@ -32,14 +32,14 @@ func acquire(path string) (*os.File, error) {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "the run is in use", Where: path,
 				Why: "process " + lockHolder(path) + " holds it", Next: "wait for that process, or stop it"}
 		}
-		return nil, failed("cannot lock the run", path, err)
+		return nil, storageError("cannot lock the run", path, err)
 	}
 	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	if err != nil {
 		f.Close()
-		return nil, failed("cannot lock the run", path, err)
+		return nil, storageError("cannot lock the run", path, err)
 	}
 	return f, nil
 }

@@ -125,11 +125,11 @@ func verifyFiles(path string, text []byte) (m manifest, err error) {
 			return m, fmt.Errorf("%s: %d bytes with SHA-256 %.12s, but the manifest says %d with %.12s", name, got.Size, got.SHA256, want.Size, want.SHA256)
 		}
 	}
-	return m, unnamed(path, m)
+	return m, unnamedFile(path, m)
 }
 
-// unnamed is an error for a file that a manifest does not name.
-func unnamed(path string, m manifest) error {
+// unnamedFile is an error for a file that a manifest does not name.
+func unnamedFile(path string, m manifest) error {
 	return filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -19,7 +19,7 @@ import (
 func rebuildLedger(path string) (notes []string, err error) {
 	tmp := filepath.Join(path, ledgerFile+".tmp")
 	if err := errors.Join(removeLedger(tmp), fillLedger(path, tmp, &notes)); err != nil {
-		return nil, failed("cannot make the ledger again", path, errors.Join(err, removeLedger(tmp)))
+		return nil, storageError("cannot make the ledger again", path, errors.Join(err, removeLedger(tmp)))
 	}
 	moved, err := quarantineLedger(path, "made again")
 	if err == nil {
@@ -31,7 +31,7 @@ func rebuildLedger(path string) (notes []string, err error) {
 	for _, q := range moved {
 		notes = append(notes, fmt.Sprintf("%s was moved to %s", filepath.Base(q.From), q.To))
 	}
-	return notes, failed("cannot make the ledger again", path, err)
+	return notes, storageError("cannot make the ledger again", path, err)
 }
 
 func removeLedger(name string) error {

@@ -45,7 +45,7 @@ type Listed struct {
 func List(root string, others ...string) ([]Listed, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, failed("cannot list the runs", root, err)
+		return nil, storageError("cannot list the runs", root, err)
 	}
 	var paths []string
 	for _, e := range entries {
@@ -89,11 +89,11 @@ func Summarize(path string) (Summary, error) {
 	}
 	s.Created = info.ModTime()
 	if s.InUseBy, err = inUse(path); err != nil {
-		return s, failed("cannot read the run", path, err)
+		return s, storageError("cannot read the run", path, err)
 	}
 	attempts, err := fs.Glob(os.DirFS(path), logsDir+"/attempt_*")
 	if err != nil {
-		return s, failed("cannot read the run", path, err)
+		return s, storageError("cannot read the run", path, err)
 	}
 	s.NumAttempts = len(attempts)
 	if b, err := os.ReadFile(filepath.Join(path, versionFile)); err == nil && json.Valid(b) {
@@ -128,7 +128,7 @@ func (l *Ledger) summarize() ([]StageSummary, error) {
 		LEFT JOIN m ON m.stage = names.name LEFT JOIN metrics last ON last.stage = names.name AND last.step = m.last
 		ORDER BY names.place, names.name`)
 	if err != nil {
-		return nil, failed("cannot read the ledger", l.path, err)
+		return nil, storageError("cannot read the ledger", l.path, err)
 	}
 	defer rows.Close()
 	var out []StageSummary
@@ -136,12 +136,12 @@ func (l *Ledger) summarize() ([]StageSummary, error) {
 		var s StageSummary
 		var last string
 		if err := rows.Scan(&s.Name, &s.Status, &s.NumTrajectories, &s.NumSteps, &last); err != nil {
-			return nil, failed("cannot read the ledger", l.path, err)
+			return nil, storageError("cannot read the ledger", l.path, err)
 		}
 		if last != "" {
 			s.LastMetric = json.RawMessage(last)
 		}
 		out = append(out, s)
 	}
-	return out, failed("cannot read the ledger", l.path, rows.Err())
+	return out, storageError("cannot read the ledger", l.path, rows.Err())
 }

@@ -57,11 +57,11 @@ func (g *Agent) task(q *request, header http.Header) *apiError {
 	case q.prompts != nil || q.raw != nil: // texts are gone on with, and nothing is called
 		return nil
 	case q.begun != nil:
-		return unsupported("messages", "a task ends with a message of the user's")
+		return unsupportedError("messages", "a task ends with a message of the user's")
 	case len(q.tools) > 0:
-		return unsupported("tools", "this server runs tools of its own (hone serve --agent)")
+		return unsupportedError("tools", "this server runs tools of its own (hone serve --agent)")
 	case q.n > 1:
-		return unsupported("n", "a task has one answer")
+		return unsupportedError("n", "a task has one answer")
 	case len(header.Get(sessionHeader)) > 128:
 		return invalid(sessionHeader, "the name of a session has at most 128 characters")
 	}
@@ -173,8 +173,8 @@ func (x *exchange) turn(a *answer) {
 	}
 }
 
-// spoken sets the text of a completion apart from that of the one before.
-func (x *exchange) spoken(a *answer, deltas []chat.Delta) []chat.Delta {
+// separateTexts sets the text of a completion apart from that of the one before.
+func (x *exchange) separateTexts(a *answer, deltas []chat.Delta) []chat.Delta {
 	for i := range deltas {
 		if deltas[i].Content != "" && a.behind {
 			deltas[i].Content, a.behind = "\n\n"+deltas[i].Content, false

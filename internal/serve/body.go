@@ -30,10 +30,10 @@ func readBody(w http.ResponseWriter, r *http.Request, into any, idle ...string) 
 	if err != nil {
 		return invalid("", "the body is not such a request: "+fault.JSON(err).Error())
 	}
-	return knownOnly(body, reflect.TypeOf(into).Elem(), idle)
+	return checkFields(body, reflect.TypeOf(into).Elem(), idle)
 }
 
-func knownOnly(body []byte, t reflect.Type, idle []string) *apiError {
+func checkFields(body []byte, t reflect.Type, idle []string) *apiError {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(body, &given); err != nil {
 		return invalid("", "the body is no JSON object")

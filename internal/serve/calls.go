@@ -25,9 +25,9 @@ const uniqueLength = 24
 
 func callID(number int, unique string) string { return fmt.Sprintf("call_%d_%s", number, unique) }
 
-// numbered gives the calls that were told here their numbers, in the order of the conversation: two that were put together have each
+// numberCalls gives the calls that were told here their numbers, in the order of the conversation: two that were put together have each
 // numbers of its own.
-func numbered(messages []chat.Message) {
+func numberCalls(messages []chat.Message) {
 	numbers := map[string]string{}
 	next := 0
 	for i := range messages {
@@ -59,8 +59,8 @@ func nextCall(messages []chat.Message) int {
 	return next
 }
 
-// named gives results the names of the tools that were called, where they have none.
-func named(messages []chat.Message) {
+// nameResults gives results the names of the tools that were called, where they have none.
+func nameResults(messages []chat.Message) {
 	names := map[string]string{}
 	for i := range messages {
 		m := &messages[i]

@@ -58,7 +58,7 @@ func (b both) Narrow(completion []int32, allowed *policy.IDSet) {
 
 // form is the grammar of what was asked.
 func (m *served) form(q *request, prompt []int32) (policy.Constraint, *apiError) {
-	tools := q.shownTools()
+	tools := q.promptTools()
 	forced := q.choice.mode == choiceRequired
 	watched := len(tools) > 0 && q.answer == nil && (q.oneCall || len(q.strict) > 0 && m.Shape != nil && m.Shape.Frame != nil)
 	if !forced && q.answer == nil && !watched {
@@ -72,7 +72,7 @@ func (m *served) form(q *request, prompt []int32) (policy.Constraint, *apiError)
 		param = "parallel_tool_calls"
 	}
 	if m.Shape == nil || len(tools) > 0 && m.Shape.Frame == nil {
-		return nil, unsupported(param, "this model's form of tool calls cannot be held to a schema")
+		return nil, unsupportedError(param, "this model's form of tool calls cannot be held to a schema")
 	}
 	want := grammar.Wanted{Many: !q.oneCall && q.choice.name == ""}
 	if len(tools) > 0 {
@@ -180,7 +180,7 @@ func (k *grammars) of(words *grammar.Vocabulary, want grammar.Wanted, q *request
 		k.keep(key, g)
 	}
 	if strict := q.answer != nil && q.answer.strict || len(q.strict) > 0; strict && len(g.Unheld) > 0 {
-		return nil, unsupported(param, "strict is asked for, and this cannot be held to: "+strings.Join(g.Unheld, ", "))
+		return nil, unsupportedError(param, "strict is asked for, and this cannot be held to: "+strings.Join(g.Unheld, ", "))
 	}
 	return g, nil
 }

@@ -38,20 +38,20 @@ type reading struct {
 
 // next reads the next id and returns what it settles.
 func (r *reading) next(id int32) []chat.Delta {
-	text := r.ended()
+	text := r.stopText()
 	if slices.Contains(r.ends, id) {
 		r.end = []int32{id}
 	} else {
 		text += r.decoder.Next(id)
 	}
 	r.held += text
-	n := unstopped(r.held, r.stops)
+	n := beforeStop(r.held, r.stops)
 	text, r.held = r.held[:n], r.held[n:]
 	return r.feed(text)
 }
 
-// ended is the text of an id that would have ended the completion, had nothing followed.
-func (r *reading) ended() (text string) {
+// stopText is the text of an id that would have ended the completion, had nothing followed.
+func (r *reading) stopText() (text string) {
 	for _, id := range r.end {
 		text += r.decoder.Next(id)
 	}
@@ -92,8 +92,8 @@ func (r *reading) add(deltas []chat.Delta) []chat.Delta {
 	return deltas
 }
 
-// unstopped returns how much of a text stands before all that is, or may become, a stop text.
-func unstopped(text string, stops []string) int {
+// beforeStop returns how much of a text stands before all that is, or may become, a stop text.
+func beforeStop(text string, stops []string) int {
 	n := len(text)
 	for _, stop := range stops {
 		if at := strings.Index(text, stop); at >= 0 {

@@ -69,7 +69,7 @@ func (f responseFormat) into(q *request, param string) *apiError {
 		q.answer = &answerForm{schema, strict, param}
 		return nil
 	}
-	return unsupported(param, fmt.Sprintf("its type is %q; known are text, json_object and json_schema", f.Type))
+	return unsupportedError(param, fmt.Sprintf("its type is %q; known are text, json_object and json_schema", f.Type))
 }
 
 func (chatDialect) name() string            { return "chatcmpl" }
@@ -115,11 +115,11 @@ func (chatDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiE
 	case refused != nil:
 		return nil, refused
 	case c.PresencePenalty != 0:
-		return nil, unsupported("presence_penalty", "only 0 is supported")
+		return nil, unsupportedError("presence_penalty", "only 0 is supported")
 	case c.FrequencyPenalty != 0:
-		return nil, unsupported("frequency_penalty", "only 0 is supported")
+		return nil, unsupportedError("frequency_penalty", "only 0 is supported")
 	case len(c.TemplateKwargs) > 0:
-		return nil, unsupported("chat_template_kwargs", "the template has the values it was trained with: model.template_variables of hone.yaml")
+		return nil, unsupportedError("chat_template_kwargs", "the template has the values it was trained with: model.template_variables of hone.yaml")
 	}
 	return q, nil
 }
@@ -221,8 +221,8 @@ func (t *chatTeller) begin() {
 	}
 }
 
-// noted gives a choice the tokens that no chunk has told of.
-func (t *chatTeller) noted(a *answer, c choice) choice {
+// addTokens gives a choice the tokens that no chunk has told of.
+func (t *chatTeller) addTokens(a *answer, c choice) choice {
 	c.Index = a.index
 	noted := a.takeNoted()
 	if noted == nil {
@@ -254,11 +254,11 @@ func (t *chatTeller) delta(a *answer, d told) {
 	default:
 		out.Content = &d.Content
 	}
-	t.e.data(t.chunk(t.noted(a, choice{Delta: &out})))
+	t.e.data(t.chunk(t.addTokens(a, choice{Delta: &out})))
 }
 
 func (t *chatTeller) finish(a *answer) {
-	t.e.data(t.chunk(t.noted(a, choice{Delta: &delta{}, FinishReason: a.finish()})))
+	t.e.data(t.chunk(t.addTokens(a, choice{Delta: &delta{}, FinishReason: a.finish()})))
 }
 
 func (t *chatTeller) end() {

@@ -87,17 +87,17 @@ func (completionsDialect) read(w http.ResponseWriter, r *http.Request) (*request
 	case q.n < 1:
 		return nil, invalid("n", "n must be positive")
 	case c.PresencePenalty != 0:
-		return nil, unsupported("presence_penalty", "only 0 is supported")
+		return nil, unsupportedError("presence_penalty", "only 0 is supported")
 	case c.FrequencyPenalty != 0:
-		return nil, unsupported("frequency_penalty", "only 0 is supported")
+		return nil, unsupportedError("frequency_penalty", "only 0 is supported")
 	case c.RepetitionPenalty != nil && *c.RepetitionPenalty != 1:
-		return nil, unsupported("repetition_penalty", "only 1 is supported")
+		return nil, unsupportedError("repetition_penalty", "only 1 is supported")
 	case c.BestOf != nil && *c.BestOf != q.n:
-		return nil, unsupported("best_of", "only as many as n are supported")
+		return nil, unsupportedError("best_of", "only as many as n are supported")
 	case c.Suffix != "":
-		return nil, unsupported("suffix", "only text at the end is written")
+		return nil, unsupportedError("suffix", "only text at the end is written")
 	case c.Echo && q.logprobs:
-		return nil, unsupported("echo", "the logprobs of a prompt are not computed here: hone inspect logprobs does that")
+		return nil, unsupportedError("echo", "the logprobs of a prompt are not computed here: hone inspect logprobs does that")
 	}
 	return q, nil
 }
@@ -151,7 +151,7 @@ func (x *exchange) textLogprobs(c *logprobs, offset *int) *textLogprobs {
 	return out
 }
 
-func (x *exchange) echoed(a *answer) string {
+func (x *exchange) echo(a *answer) string {
 	if !x.request.echo {
 		return ""
 	}
@@ -162,7 +162,7 @@ func (completionsDialect) whole(x *exchange) any {
 	out := x.textHead()
 	out.Usage = x.usage()
 	for _, a := range x.answers {
-		c := textChoice{Index: a.index, Text: x.echoed(a) + a.message.Content, FinishReason: a.finish()}
+		c := textChoice{Index: a.index, Text: x.echo(a) + a.message.Content, FinishReason: a.finish()}
 		if x.request.logprobs {
 			c.Logprobs = x.textLogprobs(x.model.logprobs(&a.Completion), new(int))
 		}
@@ -201,7 +201,7 @@ func (t *completionsTeller) send(a *answer, c textChoice) {
 
 func (t *completionsTeller) begin() {
 	for _, a := range t.x.answers {
-		if c := (textChoice{Text: t.x.echoed(a)}); c.Text != "" || t.x.request.ids {
+		if c := (textChoice{Text: t.x.echo(a)}); c.Text != "" || t.x.request.ids {
 			if t.x.request.ids {
 				c.PromptTokenIDs = a.prompt
 			}

@@ -247,7 +247,7 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.models.leave(m)
-	ids, refused := m.prompted(r, s, q)
+	ids, refused := m.promptIDs(r, s, q)
 	if refused != nil {
 		fail(refused)
 		return
@@ -281,8 +281,8 @@ func (x *exchange) anthropicHead(content []any, u anthropicUsage) map[string]any
 		"stop_reason": nil, "stop_sequence": nil, "usage": u}
 }
 
-// stopped is why an answer ended, in Anthropic's words, and the stop text that ended it.
-func (a *answer) stopped() (reason string, text any) {
+// stopReason is why an answer ended, in Anthropic's words, and the stop text that ended it.
+func (a *answer) stopReason() (reason string, text any) {
 	switch {
 	case a.cut():
 		return "max_tokens", nil
@@ -301,7 +301,7 @@ func (messagesDialect) whole(x *exchange) any {
 		content = append(content, b.content())
 	}
 	out := x.anthropicHead(content, anthropicUsage{len(a.prompt), len(a.IDs)})
-	out["stop_reason"], out["stop_sequence"] = a.stopped()
+	out["stop_reason"], out["stop_sequence"] = a.stopReason()
 	if x.request.agent != nil {
 		out["hone"] = x.request.agent
 	}
@@ -358,7 +358,7 @@ func (t *messagesTeller) delta(_ *answer, d told) {
 
 func (t *messagesTeller) finish(a *answer) {
 	t.close()
-	reason, text := a.stopped()
+	reason, text := a.stopReason()
 	t.send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": reason, "stop_sequence": text},
 		"usage": anthropicUsage{len(a.prompt), len(a.IDs)}})
 }

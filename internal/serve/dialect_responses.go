@@ -145,9 +145,9 @@ func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request
 	case refused != nil:
 		return nil, refused
 	case c.Background:
-		return nil, unsupported("background", "answers are not made in the background")
+		return nil, unsupportedError("background", "answers are not made in the background")
 	case c.Truncation != "" && c.Truncation != "disabled":
-		return nil, unsupported("truncation", "a conversation that is too long is refused, not cut")
+		return nil, unsupportedError("truncation", "a conversation that is too long is refused, not cut")
 	}
 	more, err := c.Input.messages()
 	if err != nil {
@@ -229,8 +229,8 @@ func (x *exchange) response(status string, output []any) map[string]any {
 
 func (c *responsesRequest) stores() bool { return c.Store == nil || *c.Store }
 
-// ended is the whole response.
-func (x *exchange) ended(output []any) map[string]any {
+// responseObject is the whole response.
+func (x *exchange) responseObject(output []any) map[string]any {
 	a := x.answers[0]
 	out := x.response("completed", output)
 	if a.cut() {
@@ -285,7 +285,7 @@ func (x *exchange) items() []any {
 }
 
 func (d responsesDialect) whole(x *exchange) any {
-	out := x.ended(x.items())
+	out := x.responseObject(x.items())
 	d.kept.keep(x, out)
 	return out
 }
@@ -382,7 +382,7 @@ func (t *responsesTeller) close(a *answer) {
 func (t *responsesTeller) finish(a *answer) { t.close(a) }
 
 func (t *responsesTeller) end() {
-	out := t.x.ended(t.x.items())
+	out := t.x.responseObject(t.x.items())
 	t.d.kept.keep(t.x, out)
 	kind, _ := out["status"].(string)
 	t.send(kind, map[string]any{"response": out})

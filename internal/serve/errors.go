@@ -26,8 +26,8 @@ func invalid(param, message string) *apiError {
 	return &apiError{http.StatusBadRequest, "invalid_request_error", param, "invalid_value", message}
 }
 
-// unsupported is the refusal of what would change the answer and is not there.
-func unsupported(param, message string) *apiError {
+// unsupportedError is the refusal of what would change the answer and is not there.
+func unsupportedError(param, message string) *apiError {
 	return &apiError{http.StatusBadRequest, "invalid_request_error", param, "unsupported_value", param + ": " + message}
 }
 

@@ -78,7 +78,7 @@ func (r *reader) Feed(text string) []chat.Delta {
 	if strings.HasPrefix(r.text, "T") {
 		return nil
 	}
-	n := unstopped(r.text, []string{"CALL "})
+	n := beforeStop(r.text, []string{"CALL "})
 	return r.tell(r.text[:n])
 }
 

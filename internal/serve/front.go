@@ -40,11 +40,11 @@ func (f Front) Handler(routes []Route) http.Handler {
 	for _, r := range routes {
 		h := http.Handler(r.Handle)
 		if !r.Open {
-			h = f.guarded(r.Handle)
+			h = f.withKey(r.Handle)
 		}
-		mux.Handle(r.Method+" "+r.Path, f.identified(h))
+		mux.Handle(r.Method+" "+r.Path, f.withRequestID(h))
 	}
-	mux.Handle("/", f.identified(f.guarded(func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("/", f.withRequestID(f.withKey(func(w http.ResponseWriter, r *http.Request) {
 		refuseAt(w, r, &apiError{http.StatusNotFound, "invalid_request_error", "", "not_found", "no route " + r.Method + " " + r.URL.Path})
 	})))
 	return mux
@@ -79,8 +79,8 @@ func (p patient) extend() {
 	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(p.patience)) // a writer without deadlines is a test's
 }
 
-// identified gives a request a name: the client's own where it sends one that can be written, else a new one.
-func (f Front) identified(next http.Handler) http.Handler {
+// withRequestID gives a request a name: the client's own where it sends one that can be written, else a new one.
+func (f Front) withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(RequestID)
 		if strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:") != "" || id == "" || len(id) > 128 {
@@ -100,9 +100,9 @@ func refuseAt(w http.ResponseWriter, r *http.Request, e *apiError) {
 	refuse(w, e)
 }
 
-// guarded lets through who has a key. Without keys only loopback is served, and then the request must also be
+// withKey lets through who has a key. Without keys only loopback is served, and then the request must also be
 // meant for it: a web page elsewhere can make a browser send requests here, by a name it has pointed at 127.0.0.1.
-func (f Front) guarded(next http.HandlerFunc) http.Handler {
+func (f Front) withKey(next http.HandlerFunc) http.Handler {
 	var keys [][sha256.Size]byte // equal lengths, so that the comparison tells nothing of the keys'
 	for _, key := range f.Keys {
 		keys = append(keys, sha256.Sum256([]byte(key)))
@@ -111,11 +111,11 @@ func (f Front) guarded(next http.HandlerFunc) http.Handler {
 		switch {
 		case keys == nil && !(loopback(r.Host) && localOrigin(r.Header.Get("Origin"))):
 			refuseAt(w, r, &apiError{http.StatusForbidden, "invalid_request_error", "", "forbidden", "only requests from this machine to localhost are answered"})
-		case keys != nil && known(keys, r) == 0:
+		case keys != nil && keyIndex(keys, r) == 0:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuseAt(w, r, &apiError{http.StatusUnauthorized, "invalid_request_error", "", "invalid_api_key", "missing or wrong API key"})
 		default:
-			next(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, known(keys, r))))
+			next(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, keyIndex(keys, r))))
 		}
 	})
 }
@@ -129,8 +129,8 @@ func ownerOf(ctx context.Context) int {
 	return owner
 }
 
-// known is which of the keys a request has, counted from 1, as OpenAI's clients send it, or as Anthropic's do; 0 is none.
-func known(keys [][sha256.Size]byte, r *http.Request) int {
+// keyIndex is which of the keys a request has, counted from 1, as OpenAI's clients send it, or as Anthropic's do; 0 is none.
+func keyIndex(keys [][sha256.Size]byte, r *http.Request) int {
 	key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !bearer {
 		if key = r.Header.Get("X-Api-Key"); key == "" {
@@ -253,8 +253,8 @@ func NewStream(w http.ResponseWriter, patience time.Duration) *Stream {
 	return &Stream{events{w: patient{w, patience}}}
 }
 
-// Begun reports whether something was sent.
-func (s *Stream) Begun() bool { return s.events.begun }
+// HasBegun reports whether something was sent.
+func (s *Stream) HasBegun() bool { return s.events.begun }
 
 // Send sends the lines of one event as they are, without the empty line behind them. It reports whether the client is still there.
 func (s *Stream) Send(lines string) bool {

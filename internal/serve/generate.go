@@ -246,7 +246,7 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 
 // prompt renders a conversation, up to where the answer is to go on.
 func (m *served) prompt(q *request) ([]int32, *apiError) {
-	prompt, err := m.Renderer.Prompt(q.messages, q.shownTools())
+	prompt, err := m.Renderer.Prompt(q.messages, q.promptTools())
 	if err != nil {
 		return nil, invalid("messages", "the conversation cannot be rendered: "+err.Error())
 	}
@@ -269,7 +269,7 @@ func (s *Server) reading(x *exchange, q *request, prompt []int32, messages []cha
 	r := &reading{decoder: m.NewDecoder(), ends: m.Renderer.StopIDs(), stops: q.sampling.Stop,
 		first: nextCall(messages), unique: newID("")[1:], message: chat.Message{Role: chat.Assistant}}
 	if r.reader = (&plainReader{}); q.prompts == nil && q.raw == nil {
-		r.reader = m.Read(prompt, len(q.shownTools()) > 0)
+		r.reader = m.Read(prompt, len(q.promptTools()) > 0)
 		if q.choice.mode == choiceRequired && len(q.sampling.Stop) == 0 && m.Shape != nil && m.Shape.Read != nil { // a stop text may end a call anywhere
 			r.reader = m.Shape.Read(prompt)
 		}
@@ -295,7 +295,7 @@ func (x *exchange) read(n news) (out []told, comment string) {
 	if x.request.agent == nil {
 		return a.grow(deltas), ""
 	}
-	out = a.grow(x.spoken(a, withoutCalls(deltas)))
+	out = a.grow(x.separateTexts(a, withoutCalls(deltas)))
 	if n.ends() {
 		x.sum(a)
 	}

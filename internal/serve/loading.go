@@ -18,8 +18,8 @@ func (f Front) loading() http.Handler {
 		refuseAt(w, r, &apiError{http.StatusServiceUnavailable, "server_error", "", "loading", "the model is loading; ask again in " + loadingAgain + " s"})
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/health", f.identified(http.HandlerFunc(refuse)))
-	mux.Handle("/", f.identified(f.guarded(refuse)))
+	mux.Handle("/health", f.withRequestID(http.HandlerFunc(refuse)))
+	mux.Handle("/", f.withRequestID(f.withKey(refuse)))
 	return mux
 }
 

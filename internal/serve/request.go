@@ -127,8 +127,8 @@ func checkMessages(messages []chat.Message) *apiError {
 			calls[c.ID] = true
 		}
 	}
-	numbered(messages)
-	named(messages)
+	numberCalls(messages)
+	nameResults(messages)
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (k *knobs) into(q *request) *apiError {
 		case bias == banBias:
 			q.banned = append(q.banned, int32(id))
 		case bias != 0:
-			return unsupported("logit_bias", fmt.Sprintf("that of token %s is %v; only %d, which bans a token, is supported", key, bias, banBias))
+			return unsupportedError("logit_bias", fmt.Sprintf("that of token %s is %v; only %d, which bans a token, is supported", key, bias, banBias))
 		}
 	}
 	slices.Sort(q.banned)
@@ -213,8 +213,8 @@ func (q *request) limit(name string, n *int) *apiError {
 	return nil
 }
 
-// shownTools are the tools the prompt lists: none where the client wants none called.
-func (q *request) shownTools() []chat.Tool {
+// promptTools are the tools the prompt lists: none where the client wants none called.
+func (q *request) promptTools() []chat.Tool {
 	if q.choice.mode == choiceNone {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var ids []int32
 	switch {
 	case q.AddGenerationTurn != nil && !*q.AddGenerationTurn:
-		refused = unsupported("add_generation_prompt", "prompts end with the opening of the model's turn")
+		refused = unsupportedError("add_generation_prompt", "prompts end with the opening of the model's turn")
 	case (q.Prompt == nil) == (q.Messages == nil):
 		refused = invalid("prompt", "either prompt or messages is needed")
 	case q.Prompt != nil:
@@ -40,7 +40,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	default:
 		asked := &request{messages: q.Messages}
 		asked.setTools(q.Tools)
-		ids, refused = m.prompted(r, s, asked)
+		ids, refused = m.promptIDs(r, s, asked)
 	}
 	if refused != nil {
 		refuse(w, refused)
@@ -58,8 +58,8 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// prompted are the ids that a conversation is sampled behind.
-func (m *served) prompted(r *http.Request, s *Server, q *request) ([]int32, *apiError) {
+// promptIDs are the ids that a conversation is sampled behind.
+func (m *served) promptIDs(r *http.Request, s *Server, q *request) ([]int32, *apiError) {
 	if refused := q.check(s.o.Agent, r.Header); refused != nil {
 		return nil, refused
 	}

@@ -17,12 +17,12 @@ func beforeAfter(c stats.Comparison) []string {
 	first, last := c.Systems[0], c.Systems[len(c.Systems)-1]
 	before := map[string]*trajectory.Trajectory{}
 	for _, e := range first.Episodes {
-		if e.Failed() && e.Trajectory.Outcome.Trainable() {
+		if e.Fails() && e.Trajectory.Outcome.Trainable() {
 			before[e.Trajectory.ScenarioID] = e.Trajectory
 		}
 	}
 	for _, e := range last.Episodes {
-		if was := before[e.Trajectory.ScenarioID]; was != nil && !e.Failed() && e.Scenario != nil {
+		if was := before[e.Trajectory.ScenarioID]; was != nil && !e.Fails() && e.Scenario != nil {
 			return append(append([]string{"a held-out task: " + oneLine(e.Scenario.Task)}, script(first.Name, was)...), script(last.Name, e.Trajectory)...)
 		}
 	}

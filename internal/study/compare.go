@@ -347,7 +347,7 @@ type comparisonSummary struct {
 func (s comparison) page(systems []recipe.System) (stats.Results, error) {
 	_, n, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
 		p.Say("device", s.episodes.Model.Engine.Description())
-		p.Say("split", s.size.HeldOut())
+		p.Say("split", s.size.EvalSplit())
 		p.Pairs = pairsOf(systems)
 	})
 	return n.Results, err
@@ -376,7 +376,7 @@ func (s comparison) report(systems []recipe.System) error {
 	for _, x := range systems {
 		s.Say("%s", toldOf(x.Name, results.Systems[x.Name]))
 	}
-	summary := comparisonSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
+	summary := comparisonSummary{Split: s.size.EvalSplit(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
 	return json.NewEncoder(s.Data).Encode(summary)
 }
 

@@ -134,7 +134,7 @@ func (d *experiment) open(ctx context.Context) (l *job.Episodes, tasks demo.Task
 	if d.size.File == "" {
 		from, only = toolset.Source{File: d.c.MCP.Config}, demo.Tools(d.size.Few)
 	}
-	servers, err := toolset.Configured(d.Host, d.c, from)
+	servers, err := toolset.LoadServers(d.Host, d.c, from)
 	if err != nil {
 		return nil, tasks, err
 	}
@@ -271,7 +271,7 @@ func (d experiment) tasks(ctx context.Context, tools environment.Tools) (t demo.
 		return t, err
 	}
 	d.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
-		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.HeldOut(), dropped)
+		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.EvalSplit(), dropped)
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
 		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: d.c.MCP.Config, Next: "hone doctor"}
 	}

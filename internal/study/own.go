@@ -28,7 +28,7 @@ func (d experiment) own(l *job.Episodes) (t demo.Tasks, err error) {
 	}
 	t.Size = d.size
 	if t.Train, err = job.OfSplit(list, scenario.Train, d.c.Scenarios.File); err == nil {
-		t.Test, err = job.OfSplit(list, d.size.HeldOut(), d.c.Scenarios.File)
+		t.Test, err = job.OfSplit(list, d.size.EvalSplit(), d.c.Scenarios.File)
 	}
 	if err == nil {
 		err = l.Runnable(d.c, list)
@@ -37,7 +37,7 @@ func (d experiment) own(l *job.Episodes) (t demo.Tasks, err error) {
 		err = toolset.RefuseFindings(d.Host, d.c.MCP, l.Catalog.LintTools(), nil)
 	}
 	if err == nil {
-		err = toolset.Allowed(d.Host, l.Gate, list)
+		err = toolset.CheckRules(d.Host, l.Gate, list)
 	}
 	if err != nil {
 		return t, err
@@ -123,7 +123,7 @@ func (d experiment) show(ctx context.Context, l *job.Episodes, t *demo.Tasks) er
 	}
 	t.Train = train
 	d.Say("executed on the live servers: %s, %s of %s; %d in the split %s", fault.Count(len(t.Demonstrations), "demonstration"), fault.Count(len(t.Solutions), "solution"),
-		fault.Count(len(t.Train), "training scenario"), len(t.Test), d.size.HeldOut())
+		fault.Count(len(t.Train), "training scenario"), len(t.Test), d.size.EvalSplit())
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || d.solved && len(t.Solutions) == 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "too few scenarios are left to compare", Where: d.c.Scenarios.File,
 			Why:  fmt.Sprintf("%d are shown, and %d are left to try, of which %d have a solution; the gold calls of %d pass", len(t.Demonstrations), len(t.Train), len(t.Solutions), len(shown)),

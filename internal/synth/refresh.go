@@ -89,7 +89,7 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 	if c, err = basemodel.SettleLengths(h, c); err != nil {
 		return nil, err
 	}
-	servers, err := toolset.Configured(h, c, from)
+	servers, err := toolset.LoadServers(h, c, from)
 	if err != nil {
 		return nil, err
 	}

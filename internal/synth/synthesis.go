@@ -98,7 +98,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if err != nil {
 		return nil, err
 	}
-	servers, err := toolset.Configured(h, c, from)
+	servers, err := toolset.LoadServers(h, c, from)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	made, err := generate.Run(ctx, l.Tools, subjects(c, l, x.CallAll), ledger, o)
 	models.say()
 	if err != nil {
-		return nil, stoppedSynth(ctx, x, err)
+		return nil, stopError(ctx, x, err)
 	}
 	return made, saveMade(h, c, l, made, x)
 }
@@ -285,7 +285,7 @@ func nothingMade(made *generate.Result) error {
 	return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Why: why, Next: next}
 }
 
-func stoppedSynth(ctx context.Context, x Options, err error) error {
+func stopError(ctx context.Context, x Options, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying)
 	if err != nil {
 		return err
 	}
-	servers, err := toolset.Configured(h, c, x.Servers)
+	servers, err := toolset.LoadServers(h, c, x.Servers)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying)
 		if err != nil {
 			return err
 		}
-		said := l.Said(r.list[i].ID)
+		said := l.Stderr(r.list[i].ID)
 		for _, w := range why {
 			r.find(i, w, said)
 			said = nil // once is enough
@@ -146,7 +146,7 @@ func (r *Rows) Print(h *host.Host) error {
 	}
 	for _, x := range r.findings {
 		for _, server := range slices.Sorted(maps.Keys(x.Stderr)) {
-			h.Say("%s: server %s wrote to stderr:\n  %s", x.place(), server, fault.Indented(strings.TrimSpace(x.Stderr[server]), "  "))
+			h.Say("%s: server %s wrote to stderr:\n  %s", x.place(), server, fault.Indent(strings.TrimSpace(x.Stderr[server]), "  "))
 		}
 	}
 	if len(r.findings) > 0 {

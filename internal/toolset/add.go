@@ -99,7 +99,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	} else if has && !x.Force && !x.kept {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or --force to put it in that one's place; hone servers rm takes that one out"}
 	}
-	if err := refusePackage(h, x.Name, x.Package, accepted(c.MCP, x.AllowFindings)); err != nil {
+	if err := refusePackage(h, x.Name, x.Package, acceptedTools(c.MCP, x.AllowFindings)); err != nil {
 		return nil, err
 	}
 	out := &Added{Name: x.Name}
@@ -143,7 +143,7 @@ func (x Addition) Write(in *packages.Installed) (e mcp.Server, err error) {
 		e.Type = "sse"
 	}
 	if in != nil {
-		e = mcp.Server{Command: fromFile(x.File, in.Command), Args: append(in.Args, x.Args...), Env: merged(in.Env, x.Env), Hosts: x.Hosts}
+		e = mcp.Server{Command: fromFile(x.File, in.Command), Args: append(in.Args, x.Args...), Env: mergeEnv(in.Env, x.Env), Hosts: x.Hosts}
 		if in.Image != "" {
 			run := packages.Container{Image: in.Image, Env: slices.Collect(maps.Keys(e.Env)), Volumes: x.Volumes, Network: len(x.Hosts) > 0}
 			e.Command, e.Args = in.Command, append(run.Args(), x.Args...)
@@ -158,8 +158,8 @@ func (x Addition) Write(in *packages.Installed) (e mcp.Server, err error) {
 	return e, mcp.AddServer(x.File, x.Name, e)
 }
 
-// merged are the variables of two, the second's where both have one; nil without any.
-func merged(a, b map[string]string) map[string]string {
+// mergeEnv are the variables of two, the second's where both have one; nil without any.
+func mergeEnv(a, b map[string]string) map[string]string {
 	out := maps.Clone(a)
 	if out == nil {
 		return b

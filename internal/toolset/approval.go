@@ -50,8 +50,8 @@ func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*
 	}
 	if h.Yes {
 		o.Prompter = approval.YesToAll{}
-	} else if f := h.Typed(); f != nil && bool(by) {
-		o.Prompter = approval.NewTerminal(f, h.Asked(f))
+	} else if f := h.TerminalIn(); f != nil && bool(by) {
+		o.Prompter = approval.NewTerminal(f, h.PromptWriter(f))
 	}
 	return approval.New(o)
 }
@@ -81,12 +81,12 @@ func (s *Set) decide(c config.MCP) error {
 		return err
 	}
 	if ask, allow := s.Gate.Unanswered(); len(allow) > 0 {
-		next := fmt.Sprintf("add %s to mcp.approval.allow in hone.yaml, or to deny, which the model is told of; or give --yes", quoted(allow))
+		next := fmt.Sprintf("add %s to mcp.approval.allow in hone.yaml, or to deny, which the model is told of; or give --yes", listRules(allow))
 		if len(ask) > 0 {
-			next = fmt.Sprintf("take %s out of mcp.approval.ask; %s", quoted(ask), next)
+			next = fmt.Sprintf("take %s out of mcp.approval.ask; %s", listRules(ask), next)
 		}
 		return &fault.Error{Code: fault.CodeUsage, What: "a person would have to be asked about tool calls, and nobody sits beside this command",
-			Where: "mcp.approval", Why: "the model can call " + quoted(allow), Next: next}
+			Where: "mcp.approval", Why: "the model can call " + listRules(allow), Next: next}
 	}
 	s.Tools = s.Gate.Wrap(s.Tools, nil)
 	s.sayDestructive(c)
@@ -110,13 +110,13 @@ func (s *Set) sayDestructive(c config.MCP) {
 			}
 		}
 		if len(rules) > 0 {
-			s.Housing.host.Say("no sandbox holds server %s, and these tools of it destroy, as it says itself: the model will call them unless mcp.approval.deny names them: %s", server.Name, quoted(rules))
+			s.Housing.host.Say("no sandbox holds server %s, and these tools of it destroy, as it says itself: the model will call them unless mcp.approval.deny names them: %s", server.Name, listRules(rules))
 		}
 	}
 }
 
-// quoted lists rules as they are written in the configuration, the first ten of many.
-func quoted(rules []string) string {
+// listRules lists rules as they are written in the configuration, the first ten of many.
+func listRules(rules []string) string {
 	const most = 10
 	var texts []string
 	for _, r := range rules[:min(len(rules), most)] {
@@ -129,8 +129,8 @@ func quoted(rules []string) string {
 	return text
 }
 
-// Allowed refuses scenarios that could not be set up or checked, and tells of those that ask for a call which is always denied.
-func Allowed(h *host.Host, gate *approval.Gate, list []scenario.Scenario) error {
+// CheckRules refuses scenarios that could not be set up or checked, and tells of those that ask for a call which is always denied.
+func CheckRules(h *host.Host, gate *approval.Gate, list []scenario.Scenario) error {
 	told := map[string]bool{}
 	for _, s := range list {
 		for _, call := range s.Setup {

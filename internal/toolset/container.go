@@ -24,10 +24,10 @@ func engineEnv(h *host.Host) (env []string) {
 	return env
 }
 
-// contained reports whether a server is an image that its engine keeps in at least as well as the sandbox would: run as
+// inContainer reports whether a server is an image that its engine keeps in at least as well as the sandbox would: run as
 // hone servers add writes it, with no folder and no network that the configuration does not grant. Its client speaks to the
 // engine's socket, which the sandbox would keep from it.
-func contained(c config.Sandbox, name string, server mcp.Server, folder string, args []string) bool {
+func inContainer(c config.Sandbox, name string, server mcp.Server, folder string, args []string) bool {
 	run, _, ok := packages.ReadContainer(args)
 	if !ok || !slices.Contains(packages.Engines(), server.Command) || server.Cwd != "" || run.Network && len(server.Hosts) == 0 && !c.NetworkFor(name) {
 		return false
@@ -43,7 +43,7 @@ func contained(c config.Sandbox, name string, server mcp.Server, folder string, 
 			granted = append(granted, c.ReadFor(name)...)
 		}
 		from, _, _ := strings.Cut(v, ":")
-		if real, err := filepath.EvalSymlinks(from); err != nil || !Covered(real, slices.DeleteFunc(granted, func(g string) bool { return g == "" })) {
+		if real, err := filepath.EvalSymlinks(from); err != nil || !InFolders(real, slices.DeleteFunc(granted, func(g string) bool { return g == "" })) {
 			return false
 		}
 	}

@@ -46,7 +46,7 @@ func TestContained(t *testing.T) {
 		{"exec" + image, mcp.Server{Command: "docker"}, config.Sandbox{}, false},
 		{"", mcp.Server{Command: "docker"}, config.Sandbox{}, false},
 	} {
-		if got := contained(tc.c, "s", tc.s, folder, slices.Clone(strings.Fields(tc.args))); got != tc.want {
+		if got := inContainer(tc.c, "s", tc.s, folder, slices.Clone(strings.Fields(tc.args))); got != tc.want {
 			t.Errorf("%s %s: %v", tc.s.Command, tc.args, got)
 		}
 	}

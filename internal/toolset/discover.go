@@ -40,7 +40,7 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 			return d, err
 		}
 	}
-	servers, err := Configured(h, c, from)
+	servers, err := LoadServers(h, c, from)
 	if err != nil {
 		return d, err
 	}
@@ -59,7 +59,7 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 		}
 		h.Say("catalog: %s", out)
 	}
-	d.Suspicious, d.accepted = Findings(d.Catalog), accepted(c.MCP, nil)
+	d.Suspicious, d.accepted = Findings(d.Catalog), acceptedTools(c.MCP, nil)
 	if diff != "" {
 		changes := append([]mcp.Change{}, mcp.Diff(old, d.Catalog)...)
 		d.Changes = &changes

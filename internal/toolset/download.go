@@ -79,8 +79,8 @@ func lastLines(out []byte) string {
 	return strings.Join(lines[max(0, len(lines)-6):], "\n")
 }
 
-// valued are the launchers' flags whose value stands behind them.
-func valued() []string {
+// flagsWithValue are the launchers' flags whose value stands behind them.
+func flagsWithValue() []string {
 	return strings.Fields("-c --call --registry --cache --prefix --userconfig -w --workspace " +
 		"--with --with-requirements --with-editable --python -p --index --default-index --index-url -i --extra-index-url --find-links -f " +
 		"--constraints --overrides --directory --project --refresh-package --env-file --group --extra --only-group --index-strategy --keyring-provider " +
@@ -97,7 +97,7 @@ func fetching(command string, args []string) (out []string, ok bool) {
 	var packages []string
 	for i := 0; i < len(args); i++ {
 		flag, value, joined := strings.Cut(args[i], "=")
-		takes := !joined && slices.Contains(valued(), flag)
+		takes := !joined && slices.Contains(flagsWithValue(), flag)
 		switch {
 		case flag == "--package" || flag == "-p" && isNPM || flag == "--from":
 			if !joined && i+1 < len(args) {

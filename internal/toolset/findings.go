@@ -60,8 +60,8 @@ func AllowFlag(accepted scan.Allowed) string {
 	return " --allow-findings " + ShellWord(strings.Join(accepted, ","))
 }
 
-// accepted are the tools that the configuration or a flag accepts.
-func accepted(c config.MCP, flag scan.Allowed) scan.Allowed {
+// acceptedTools are the tools that the configuration or a flag accepts.
+func acceptedTools(c config.MCP, flag scan.Allowed) scan.Allowed {
 	return slices.Concat(flag, c.AllowFindings)
 }
 
@@ -76,8 +76,8 @@ func accepting(found []scan.Finding) string {
 	return "--allow-findings " + ShellWord(strings.Join(tools, ","))
 }
 
-// keyed is what the configuration accepts the texts of all of some findings by, as they are now.
-func keyed(found []scan.Finding) string {
+// acceptKeys is what the configuration accepts the texts of all of some findings by, as they are now.
+func acceptKeys(found []scan.Finding) string {
 	var names []string
 	for _, f := range found {
 		if name := fmt.Sprintf("%q", f.Server+"/"+f.Tool+"@"+f.Digest); !slices.Contains(names, name) {
@@ -103,7 +103,7 @@ func changes(found []scan.Finding, allowed scan.Allowed) string {
 // sayRefused tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
 func sayRefused(h *host.Host, found []scan.Finding, allowed scan.Allowed) {
 	if refused := allowed.Refused(found); len(refused) > 0 {
-		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them; %s: %s", keyed(refused), accepting(refused))
+		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them; %s: %s", acceptKeys(refused), accepting(refused))
 	}
 }
 
@@ -155,7 +155,7 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.All
 	if err != nil {
 		return err
 	}
-	refused := accepted(c, flag).Refused(found)
+	refused := acceptedTools(c, flag).Refused(found)
 	if len(refused) == 0 {
 		sayAccepted(h, flag.Refused(found), c.AllowFindings)
 		return nil
@@ -165,8 +165,8 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.All
 		leave = "leave out the rows that list them (tools that rows list alone are of the server " + DataServer + ", in mcp.allow_findings too)"
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
-		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: scan.Summary(refused) + "; " + stopping(len(refused)) + changes(refused, accepted(c, flag)),
-		Next: "read them above; " + leave + ", or accept them, " + keyed(refused) + " with " + accepting(refused) + " (" + howToAccept + ")"}
+		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: scan.Summary(refused) + "; " + stopping(len(refused)) + changes(refused, acceptedTools(c, flag)),
+		Next: "read them above; " + leave + ", or accept them, " + acceptKeys(refused) + " with " + accepting(refused) + " (" + howToAccept + ")"}
 }
 
 // sayAccepted says which findings pass by the configuration alone, with --quiet too, and where it accepts whatever such a tool says: who wrote
@@ -204,7 +204,7 @@ func sayAccepted(h *host.Host, found []scan.Finding, key scan.Allowed) {
 func TellFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) error {
 	found, err := findingsFor(h, c, tools, flag)
 	if err == nil {
-		sayRefused(h, found, accepted(c, flag))
+		sayRefused(h, found, acceptedTools(c, flag))
 	}
 	return err
 }
@@ -216,7 +216,7 @@ const howToAccept = "--allow-findings SERVER/TOOL accepts those of one tool, SER
 func findingsFor(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) ([]scan.Finding, error) {
 	found := append(scan.Check(tools), scan.Chains(tools)...)
 	scan.Sort(found)
-	sayNew(h, found, accepted(c, flag))
+	sayNew(h, found, acceptedTools(c, flag))
 	if p := flag.Strange(tools); p != "" {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p), Where: "--allow-findings", Next: howToAccept}
 	}

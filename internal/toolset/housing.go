@@ -79,7 +79,7 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 	if c.Rollout.LongResults == "summary" {
 		o.Options.MaxResult = wholeResult
 	}
-	if o.Sandbox, o.Options.Wrap, err = Sandboxed(ctx, h, c.MCP.Sandbox, servers); err != nil {
+	if o.Sandbox, o.Options.Wrap, err = OpenSandbox(ctx, h, c.MCP.Sandbox, servers); err != nil {
 		return nil, err
 	}
 	if err := o.download(ctx, c.MCP.Sandbox); err != nil {
@@ -172,8 +172,8 @@ func NotFound(h *host.Host, server mcp.Server) string {
 	return "install the program, or correct the server's command: " + CommandLine(server)
 }
 
-// KeptFrom is what a sandbox may keep from a server that starts without one, with the keys that grant it.
-func KeptFrom(h *host.Host, server mcp.Server) string {
+// SandboxLimits is what a sandbox may keep from a server that starts without one, with the keys that grant it.
+func SandboxLimits(h *host.Host, server mcp.Server) string {
 	path := server.Command
 	if searched, ok := h.LookupEnv("PATH"); ok && !strings.Contains(path, "/") {
 		for _, dir := range filepath.SplitList(searched) {

@@ -44,7 +44,7 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(
 		}
 	}
 	if boxed {
-		next += "; if that works, " + KeptFrom(h, server)
+		next += "; if that works, " + SandboxLimits(h, server)
 	}
 	return next
 }

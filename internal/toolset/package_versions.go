@@ -66,7 +66,7 @@ func older(name string, s mcp.Server, said string, again func(more ...string) st
 		return ""
 	}
 	why, bound := "the server may be written for an older version of the Python package "+of, ShellWord(of+"<"+below)
-	switch asked := environmentOf(s.Command).requested(); {
+	switch asked := environmentOf(s.Command).requirement(); {
 	case has == "" && below == "":
 		return fmt.Sprintf("%s: give it one (hone servers add --constraint '%s<VERSION', uvx --with '%s<VERSION')", why, of, of)
 	case has == "":
@@ -110,8 +110,8 @@ type installedPython struct {
 	files    fs.FS
 }
 
-// requested is the package that was asked for as NAME==VERSION; "" where that is not known.
-func (e installedPython) requested() string {
+// requirement is the package that was asked for as NAME==VERSION; "" where that is not known.
+func (e installedPython) requirement() string {
 	if e.asked == "" {
 		return ""
 	}

@@ -13,8 +13,8 @@ import (
 	"hone/internal/toolset/selection"
 )
 
-// SeenFile is where hone keeps how servers answered, over all projects of the user.
-func SeenFile(h *host.Host) (string, error) {
+// ReliabilityPath is where hone keeps how servers answered, over all projects of the user.
+func ReliabilityPath(h *host.Host) (string, error) {
 	dir, err := h.State()
 	return filepath.Join(dir, "servers.json"), err
 }
@@ -22,9 +22,9 @@ func SeenFile(h *host.Host) (string, error) {
 // SeenOfRun is a run's own copy: a run that goes on shows the tools that it began with.
 const SeenOfRun = "servers.json"
 
-// SeenKey is what a server's tool is kept under: a hash of which server it is (mcp.Server.Identity), which holds no secret, and the
+// ReliabilityKey is what a server's tool is kept under: a hash of which server it is (mcp.Server.Identity), which holds no secret, and the
 // tool's name.
-func SeenKey(s mcp.Server, tool string) string {
+func ReliabilityKey(s mcp.Server, tool string) string {
 	return Key(digest.Parts(s.Identity()).String()[:16], tool)
 }
 
@@ -43,7 +43,7 @@ func (s *Set) keepSeen() {
 	if len(called) == 0 {
 		return
 	}
-	path, err := SeenFile(h)
+	path, err := ReliabilityPath(h)
 	if err == nil {
 		err = Update(path, func(f *File) { s.addSeen(f, called) })
 	}
@@ -56,7 +56,7 @@ func (s *Set) addSeen(f *File, called map[string]mcp.Stats) {
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
 			if n, ok := called[server.Name].Tools[t.Name]; ok {
-				f.Add(SeenKey(s.Housing.Servers.Servers[server.Name], t.Name), Seen{Server: server.Name, Tool: t.Name, SHA256: t.SHA256,
+				f.Add(ReliabilityKey(s.Housing.Servers.Servers[server.Name], t.Name), Seen{Server: server.Name, Tool: t.Name, SHA256: t.SHA256,
 					Calls: float64(n.Calls), Failed: float64(n.Failed), Millis: float64(n.Took.Microseconds()) / 1000})
 			}
 		}
@@ -65,13 +65,13 @@ func (s *Set) addSeen(f *File, called map[string]mcp.Stats) {
 
 // KeepListed keeps how many tools servers listed, and how many findings on these stop runs, which hone servers ls shows.
 func KeepListed(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
-	path, err := SeenFile(h)
+	path, err := ReliabilityPath(h)
 	if err != nil || h.DryRun {
 		return // what is not kept is not shown
 	}
 	now, stop := map[string]int{}, map[string]int{}
 	for _, s := range found {
-		key := SeenKey(servers.Servers[s.Name], "")
+		key := ReliabilityKey(servers.Servers[s.Name], "")
 		now[key], stop[key] = len(s.Tools), len(scan.Blocking((&mcp.Catalog{Servers: []mcp.ServerTools{s}}).Suspicious()))
 	}
 	f, err := Load(path)
@@ -110,7 +110,7 @@ func (s *Set) twins() map[string]string {
 		for _, t := range server.Tools {
 			served = append(served, selection.Served{Server: server.Name, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 			names = append(names, t.ModelName)
-			one := f.Tools[SeenKey(s.Housing.Servers.Servers[server.Name], t.Name)]
+			one := f.Tools[ReliabilityKey(s.Housing.Servers.Servers[server.Name], t.Name)]
 			if one.SHA256 != t.SHA256 { // of what it was before
 				one = Seen{Drifts: one.Drifts + min(1, int(one.Calls))}
 			}
@@ -137,7 +137,7 @@ func (s *Set) twins() map[string]string {
 // seen is what was seen of servers: in a run that goes on, what was when it began.
 func (s *Set) seen() File {
 	h := s.Housing.host
-	path, err := SeenFile(h)
+	path, err := ReliabilityPath(h)
 	if own := filepath.Join(s.runDir, SeenOfRun); s.runDir != "" && isFile(own) {
 		path, err = own, nil
 	}

@@ -152,13 +152,13 @@ func TestTwinsOfAnotherHash(t *testing.T) {
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}}}
 	}
 	a, b := mcp.Server{Command: "a"}, mcp.Server{Command: "b"}
-	path, err := SeenFile(h)
+	path, err := ReliabilityPath(h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := Update(path, func(f *File) {
-		f.Add(SeenKey(a, "get_forecast"), Seen{SHA256: "then", Calls: 100, Failed: 90})
-		f.Add(SeenKey(b, "get_forecast"), Seen{SHA256: "now", Calls: 100, Failed: 40, Drifts: 2})
+		f.Add(ReliabilityKey(a, "get_forecast"), Seen{SHA256: "then", Calls: 100, Failed: 90})
+		f.Add(ReliabilityKey(b, "get_forecast"), Seen{SHA256: "now", Calls: 100, Failed: 40, Drifts: 2})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -177,10 +177,10 @@ func TestTwinsOfAnotherHash(t *testing.T) {
 // Two entries that reach one server share what was seen of it, whatever they are called; two servers of one program do not.
 func TestSeenKey(t *testing.T) {
 	one := mcp.Server{Command: "python3", Args: []string{"-m", "one"}}
-	if SeenKey(one, "t") != SeenKey(mcp.Server{Command: "python3", Args: []string{"-m", "one"}, Env: map[string]string{"A": "b"}}, "t") {
+	if ReliabilityKey(one, "t") != ReliabilityKey(mcp.Server{Command: "python3", Args: []string{"-m", "one"}, Env: map[string]string{"A": "b"}}, "t") {
 		t.Error("one server has two keys")
 	}
-	if SeenKey(one, "t") == SeenKey(mcp.Server{Command: "python3", Args: []string{"-m", "two"}}, "t") || SeenKey(one, "t") == SeenKey(one, "u") {
+	if ReliabilityKey(one, "t") == ReliabilityKey(mcp.Server{Command: "python3", Args: []string{"-m", "two"}}, "t") || ReliabilityKey(one, "t") == ReliabilityKey(one, "u") {
 		t.Error("two have one key")
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"hone/internal/mcp/sandbox"
 )
 
-// Sandboxed finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox once
+// OpenSandbox finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox once
 // the servers have ended.
-func Sandboxed(ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.Config) (*sandbox.Sandbox, func(server, folder string, cmd *exec.Cmd) error, error) {
+func OpenSandbox(ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.Config) (*sandbox.Sandbox, func(server, folder string, cmd *exec.Cmd) error, error) {
 	path, _ := h.LookupEnv("PATH")
 	home, _ := h.LookupEnv("HOME")
 	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: h.Helper, Path: path, Home: home})
@@ -49,7 +49,7 @@ func Sandboxed(ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.
 		if slices.Contains(c.Exempt, name) {
 			return sandbox.CloseInherited()
 		}
-		if contained(c, name, servers.Servers[name], folder, cmd.Args[1:]) {
+		if inContainer(c, name, servers.Servers[name], folder, cmd.Args[1:]) {
 			intoContainer(h, c, name, cmd)
 			return sandbox.CloseInherited()
 		}
@@ -133,7 +133,7 @@ func sayUngranted(h *host.Host, c config.Sandbox, servers mcp.Config) {
 				path = filepath.Join(server.Cwd, path)
 			}
 			info, err := os.Stat(path)
-			if err != nil || !info.IsDir() || Covered(path, append(c.WriteFor(name), c.ReadFor(name)...)) {
+			if err != nil || !info.IsDir() || InFolders(path, append(c.WriteFor(name), c.ReadFor(name)...)) {
 				continue
 			}
 			if absolute, err := filepath.Abs(path); err == nil {
@@ -144,8 +144,8 @@ func sayUngranted(h *host.Host, c config.Sandbox, servers mcp.Config) {
 	}
 }
 
-// Covered reports whether path is one of the granted folders or in one.
-func Covered(path string, granted []string) bool {
+// InFolders reports whether path is one of the granted folders or in one.
+func InFolders(path string, granted []string) bool {
 	path, err := filepath.Abs(path)
 	return err == nil && slices.ContainsFunc(granted, func(g string) bool {
 		g, err := filepath.Abs(g)

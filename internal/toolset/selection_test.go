@@ -51,7 +51,7 @@ func TestSelect(t *testing.T) {
 			c.MCP.MaxTools, c.MCP.SearchShare = tc.most, tc.share
 			s := Select(c, noTools{}, manyTools(tc.tools), nil)
 			got, err := s.ForScenario(one)
-			if err != nil || len(got) != tc.shown || (s.List[0].Name == "search_tools") != tc.search || s.Searched() != tc.search || (s.Why != "") != tc.tell {
+			if err != nil || len(got) != tc.shown || (s.List[0].Name == "search_tools") != tc.search || s.UsesSearch() != tc.search || (s.Why != "") != tc.tell {
 				t.Fatalf("%d tools, the first %q, why %q, %v", len(got), s.List[0].Name, s.Why, err)
 			}
 			if tc.tools <= tc.most && (s.Of != nil) {

@@ -26,8 +26,8 @@ func (s Source) Flag() string {
 	return ""
 }
 
-// Configured reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
-func Configured(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
+// LoadServers reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
+func LoadServers(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
 	token, _ := h.LookupEnv("MCP_BEARER_TOKEN")
 	if from.Server == "" && from.File == "" {
 		from.Server, _ = h.LookupEnv("MCP_URL")

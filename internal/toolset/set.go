@@ -78,8 +78,8 @@ func (s *Set) Select(c config.Config) {
 	}
 }
 
-// Lost counts sessions that could not be opened and calls without an answer.
-func (s *Set) Lost() int {
+// NumLost counts sessions that could not be opened and calls without an answer.
+func (s *Set) NumLost() int {
 	n := 0
 	for _, x := range s.Pool.Stats() {
 		n += x.OpenErrors + x.Lost + x.Timeouts
@@ -87,8 +87,8 @@ func (s *Set) Lost() int {
 	return n
 }
 
-// Said is what servers wrote to stderr in an episode, by server; it is forgotten then.
-func (s *Set) Said(episode string) map[string]string { return s.Housing.said.take(episode) }
+// Stderr is what servers wrote to stderr in an episode, by server; it is forgotten then.
+func (s *Set) Stderr(episode string) map[string]string { return s.Housing.said.take(episode) }
 
 // Stamp adds to the record of an episode what servers wrote to stderr in it.
 func (s *Set) Stamp(t *trajectory.Trajectory) {

@@ -18,17 +18,17 @@ func (s *Set) Versions() map[string]string {
 		if s.Housing == nil { // a catalog that is read back has no servers
 			continue
 		}
-		if pkg := installedAs(s.Housing.Servers.Servers[server.Name]); pkg != "" {
+		if pkg := installedPackage(s.Housing.Servers.Servers[server.Name]); pkg != "" {
 			out[server.Name] = strings.TrimSpace(server.Version + " (installed " + pkg + ")")
 		}
 	}
 	return out
 }
 
-// installedAs is the package that a server's program was installed from, with its version: of a virtual environment as NAME==VERSION, of
+// installedPackage is the package that a server's program was installed from, with its version: of a virtual environment as NAME==VERSION, of
 // npm's folder as NAME@VERSION; "" where it is in neither.
-func installedAs(s mcp.Server) string {
-	if pkg := environmentOf(s.Command).requested(); pkg != "" {
+func installedPackage(s mcp.Server) string {
+	if pkg := environmentOf(s.Command).requirement(); pkg != "" {
 		return pkg
 	}
 	root, _, found := strings.Cut(s.Command, "/node_modules/.bin/")

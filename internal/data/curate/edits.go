@@ -95,7 +95,7 @@ func (t *Trace) keep(f func(i int) bool) {
 		}
 	}
 	t.Row.Messages, t.Row.Opening = messages, opening
-	t.moved(now)
+	t.renumber(now)
 }
 
 // systems is how many system messages it begins with.
@@ -203,7 +203,7 @@ func (t *Trace) edit(op Op) error {
 	switch op.Do {
 	case EditText:
 		m.Content = op.Text
-		t.answered(op.Message)
+		t.noteAnswer(op.Message)
 	case EditReasoning:
 		m.ReasoningContent = op.Text
 	default:
@@ -220,7 +220,7 @@ func (t *Trace) edit(op Op) error {
 		m.ToolCalls = slices.Clone(m.ToolCalls)
 		before := m.ToolCalls[op.Call].Arguments
 		m.ToolCalls[op.Call].Arguments = op.Text
-		t.edited(op.Message, op.Call, before)
+		t.noteEdit(op.Message, op.Call, before)
 		id := m.ToolCalls[op.Call].ID
 		t.Row.Results = slices.DeleteFunc(slices.Clone(t.Row.Results), func(r dataset.Result) bool { return r.Call.ID == id }) // it was another call's
 	}

@@ -40,7 +40,7 @@ func (c *Checker) Findings(t *Trace) []string {
 		}
 		switch m.Role {
 		case chat.Assistant:
-			learnt = learnt || r.Learnt(i)
+			learnt = learnt || r.Trains(i)
 			for j, call := range m.ToolCalls {
 				open = append(open, call.ID)
 				if i >= r.Opening {
@@ -69,7 +69,7 @@ func (c *Checker) Misfits(t *Trace) (out []string) {
 	for _, s := range t.rewritten {
 		if s.message >= t.Row.Opening {
 			call := t.Row.Messages[s.message].ToolCalls[s.call]
-			call.Arguments = t.unredacted(s.written)
+			call.Arguments = t.restore(s.written)
 			out = append(out, c.call(call, t.Row.Tools, fmt.Sprintf("message %d, call %d", s.message, s.call))...)
 		}
 	}

@@ -50,7 +50,7 @@ func partsOf(text string, read func(int)) (out []part) {
 			at++
 			continue
 		}
-		if end := at + length; meant(v, text, at, end) {
+		if end := at + length; isList(v, text, at, end) {
 			if plain < at {
 				out = append(out, part{text: text[plain:at]})
 			}
@@ -67,9 +67,9 @@ func partsOf(text string, read func(int)) (out []part) {
 // mostRead bounds how much is read in vain, in lengths of the text: behind each brace of broken JSON the rest may be read again.
 const mostRead = 8
 
-// meant reports whether what could be JSON between words is: a list of numbers may be none ("see [1]"), and so may braces with nothing in
+// isList reports whether what could be JSON between words is: a list of numbers may be none ("see [1]"), and so may braces with nothing in
 // them ("- [ ] to do"). A list that has lines for itself is one.
-func meant(v chat.Value, text string, from, to int) bool {
+func isList(v chat.Value, text string, from, to int) bool {
 	switch v := v.(type) {
 	case *chat.Object:
 		return v.Len() > 0
@@ -160,7 +160,7 @@ func Apply(text string, values []Value) string {
 	if !is {
 		return Replace(text, values)
 	}
-	changed, touched := applied(v, "", values, deep)
+	changed, touched := applyToKey(v, "", values, deep)
 	if !touched {
 		return text
 	}
@@ -175,13 +175,13 @@ func Apply(text string, values []Value) string {
 	return string(out)
 }
 
-func applied(v chat.Value, key string, values []Value, deep bool) (out chat.Value, touched bool) {
+func applyToKey(v chat.Value, key string, values []Value, deep bool) (out chat.Value, touched bool) {
 	switch v := v.(type) {
 	case []chat.Value:
 		list := make([]chat.Value, len(v))
 		for i, x := range v {
 			var one bool
-			list[i], one = applied(x, key, values, deep)
+			list[i], one = applyToKey(x, key, values, deep)
 			touched = touched || one
 		}
 		return list, touched
@@ -189,10 +189,10 @@ func applied(v chat.Value, key string, values []Value, deep bool) (out chat.Valu
 		o := &chat.Object{}
 		for i := range v.Len() {
 			key, x := v.At(i)
-			x, one := applied(x, key, values, deep)
+			x, one := applyToKey(x, key, values, deep)
 			said := key
 			if deep {
-				said = renamed(key, sure(values), func(s string) bool {
+				said = renameKey(key, sure(values), func(s string) bool {
 					_, old := v.Get(s)
 					_, is := o.Get(s)
 					return old || is
@@ -245,9 +245,9 @@ func of(values []Value, key, leaf string) []Value {
 	return sure(values)
 }
 
-// renamed is a key with placeholders, which is none that is taken: two spellings of one value may be keys of one object. A key of words
+// renameKey is a key with placeholders, which is none that is taken: two spellings of one value may be keys of one object. A key of words
 // stays, though a password may be the same: it is the name of a parameter.
-func renamed(key string, values []Value, taken func(string) bool) string {
+func renameKey(key string, values []Value, taken func(string) bool) string {
 	if !strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("_- ", r) }) {
 		return key
 	}

@@ -106,8 +106,8 @@ func (t *Trace) redact(values []Value) {
 	t.redacted = slices.Concat(t.redacted, values)
 }
 
-// unredacted is JSON with the values of a trace in place of their placeholders, which a person may have edited around.
-func (t *Trace) unredacted(arguments string) string {
+// restore is JSON with the values of a trace in place of their placeholders, which a person may have edited around.
+func (t *Trace) restore(arguments string) string {
 	for _, v := range t.redacted {
 		said, err := json.Marshal(v.Text)
 		if err == nil && strings.HasPrefix(v.Placeholder, "[") {

@@ -150,7 +150,7 @@ func hasTerm(r *dataset.Row, name string) bool {
 func numSteps(r *dataset.Row) int {
 	n := 0
 	for i := range r.Messages {
-		if r.Learnt(i) {
+		if r.Trains(i) {
 			n++
 		}
 	}

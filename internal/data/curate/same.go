@@ -15,7 +15,7 @@ type known struct {
 	placeholder string
 }
 
-func knownBy(kind, spelt string) known {
+func keyOfValue(kind, spelt string) known {
 	spelt = strings.NewReplacer(`\n`, "\n", `\r`, "", `\/`, "/", `\\`, `\`, `\"`, `"`).Replace(spelt)
 	k := known{kind: kind, plain: spelt}
 	switch kind {

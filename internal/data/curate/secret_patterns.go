@@ -31,7 +31,7 @@ var rules = []rule{
 	{Secret, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:token|apikey|key)\s+([^\s"']{12,})`), ".", random},
 	{Secret, regexp.MustCompile(`(?i)\A[\w.-]*(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass): "(\S{6,})"\z`), "", password}, // all of a leaf (Texts), quotes too
 	{Secret, regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass)\\?["']?(?:\s*[:=]{1,2}>?\s*)(?:\\?["'])?([^\s"',;&\\<>]{6,})`), `.)]}`, password},
-	{Secret, regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass|\bpw|_pw)\\?["']?(?:=|\s*[:=]{1,2}>?\s*\\?["'])([^\s"',;&\\<>]{4,})`), `.)]}`, said},
+	{Secret, regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass|\bpw|_pw)\\?["']?(?:=|\s*[:=]{1,2}>?\s*\\?["'])([^\s"',;&\\<>]{4,})`), `.)]}`, isSpoken},
 	{Secret, regexp.MustCompile(`(?i)\b(?:password|passphrase|passcode|passwd|pwd)\s+(?:is|was|to|=|of)\s+["'` + "`" + `]?([^\s"'` + "`" + `,;]{6,})`), `.)!?`, password},
 	{Secret, regexp.MustCompile(`(?i)(?:secret|token|api[_-]?key|apikey|access[_-]?key|auth[_-]?key|private[_-]?key|secret[_-]?key|client[_-]?secret|credential|signing[_-]?key|encryption[_-]?key)s?(?:[_-][a-z]+)?\\?["']?\s*(?:[:=]{1,2}>?)\s*(?:\\?["'])?([^\s"',;&\\]{12,})`), `.)]}`, random},
 	{Secret, regexp.MustCompile(`\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET|PAT)=["']?([^\s"',;&\\]{12,})`), `.)]}`, random},
@@ -103,8 +103,8 @@ func password(_, value, _ string) int {
 	return whole(!stands.MatchString(value) && (letters > 0 && others > 0 || others >= 8) && !strings.ContainsAny(value, "()") && !folder, value)
 }
 
-// said is a password of letters alone too, where it is quoted or set: a word of a sentence is neither.
-func said(_, value, _ string) int {
+// isSpoken is a password of letters alone too, where it is quoted or set: a word of a sentence is neither.
+func isSpoken(_, value, _ string) int {
 	return whole(!stands.MatchString(value) && !variable.MatchString(value) && !strings.ContainsAny(value, "()") && !strings.ContainsAny(value[:1], "/~$."), value)
 }
 

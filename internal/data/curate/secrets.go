@@ -85,14 +85,14 @@ func Values(texts []string, o RedactOptions) []Value {
 		}
 	}
 	var all []known
-	counts := counted(texts) // of placeholders, by kind
+	counts := highestNumbers(texts) // of placeholders, by kind
 	for _, text := range texts {
 		for _, f := range Find(text) {
 			spelt := text[f.Start:f.End]
 			if len(o.Kinds) > 0 && !slices.Contains(o.Kinds, f.Kind) || slices.Contains(o.Known, spelt) {
 				continue
 			}
-			k := knownBy(f.Kind, spelt)
+			k := keyOfValue(f.Kind, spelt)
 			if i := slices.IndexFunc(all, k.same); i >= 0 {
 				k.placeholder = all[i].placeholder
 			} else {
@@ -129,8 +129,8 @@ func Values(texts []string, o RedactOptions) []Value {
 	return out
 }
 
-// counted is the highest number of each kind's placeholders that texts have already: a new value is another one.
-func counted(texts []string) map[string]int {
+// highestNumbers is the highest number of each kind's placeholders that texts have already: a new value is another one.
+func highestNumbers(texts []string) map[string]int {
 	counts := map[string]int{}
 	for _, text := range texts {
 		for _, m := range placeholders.FindAllStringSubmatch(text, -1) {

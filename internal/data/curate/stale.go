@@ -14,8 +14,8 @@ type stale struct {
 	written       string // and as a person wrote them
 }
 
-// edited notes that a call has other arguments than before, or again those that it was made with.
-func (t *Trace) edited(message, call int, before string) {
+// noteEdit notes that a call has other arguments than before, or again those that it was made with.
+func (t *Trace) noteEdit(message, call int, before string) {
 	now := t.Row.Messages[message].ToolCalls[call].Arguments
 	for _, list := range []*[]stale{&t.stale, &t.rewritten} {
 		i := slices.IndexFunc(*list, func(s stale) bool { return s.message == message && s.call == call })
@@ -31,13 +31,13 @@ func (t *Trace) edited(message, call int, before string) {
 	}
 }
 
-// answered notes that a person wrote a message, which may be the result of an edited call.
-func (t *Trace) answered(message int) {
+// noteAnswer notes that a person wrote a message, which may be the result of an edited call.
+func (t *Trace) noteAnswer(message int) {
 	t.stale = slices.DeleteFunc(slices.Clone(t.stale), func(s stale) bool { return t.resultOf(s) == message })
 }
 
-// moved gives the edited calls the numbers of messages that were kept; now is -1 of one that was not.
-func (t *Trace) moved(now []int) {
+// renumber gives the edited calls the numbers of messages that were kept; now is -1 of one that was not.
+func (t *Trace) renumber(now []int) {
 	for _, list := range []*[]stale{&t.stale, &t.rewritten} {
 		var left []stale
 		for _, s := range *list {

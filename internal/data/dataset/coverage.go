@@ -36,7 +36,7 @@ func Coverage(scheme string, r Row, render Render) ([]Covered, error) {
 		}
 		for _, s := range sequences {
 			for message := range s.Messages {
-				if ids := s.trained(message); len(ids) > 0 {
+				if ids := s.lossIDs(message); len(ids) > 0 {
 					counts[message] = append(counts[message], ids)
 				}
 			}
@@ -44,14 +44,14 @@ func Coverage(scheme string, r Row, render Render) ([]Covered, error) {
 	}
 	var out []Covered
 	for i := r.Opening; i < len(r.Messages); i++ {
-		if !r.Learnt(i) {
+		if !r.Trains(i) {
 			continue
 		}
 		sampled, err := render(r.Messages[:i+1], i, r.Tools)
 		if err != nil {
 			return nil, err
 		}
-		want := sampled[len(sampled)-1].trained(i)
+		want := sampled[len(sampled)-1].lossIDs(i)
 		c := Covered{Message: i, Tokens: len(want), Times: len(counts[i])}
 		for _, ids := range counts[i] {
 			if !slices.Equal(ids, want) {
@@ -63,8 +63,8 @@ func Coverage(scheme string, r Row, render Render) ([]Covered, error) {
 	return out, nil
 }
 
-// trained are the ids of a message that the loss counts.
-func (s Sequence) trained(message int) []int32 {
+// lossIDs are the ids of a message that the loss counts.
+func (s Sequence) lossIDs(message int) []int32 {
 	var ids []int32
 	if at := s.Messages[message]; at != nil {
 		for i := at[0]; i < at[1]; i++ {

@@ -70,8 +70,8 @@ func (r Row) NotDemonstrated() string {
 	return "no assistant message"
 }
 
-// Learnt reports whether a message is to be learnt: one that an assistant wrote, that was not given, and that no mask leaves out.
-func (r Row) Learnt(message int) bool {
+// Trains reports whether a message is to be learnt: one that an assistant wrote, that was not given, and that no mask leaves out.
+func (r Row) Trains(message int) bool {
 	m := &r.Messages[message]
 	return message >= r.Opening && m.Role == chat.Assistant && !m.NoLoss
 }

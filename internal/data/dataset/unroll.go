@@ -31,7 +31,7 @@ func UnrollRow(scheme string, r Row) []Row {
 			end = starts[i+1]
 		}
 		last := end - 1
-		for last >= start && !r.Learnt(last) {
+		for last >= start && !r.Trains(last) {
 			last--
 		}
 		if last < start {
@@ -74,7 +74,7 @@ func Runs(r Row) []Row {
 	}
 	for i := r.Opening; i < len(r.Messages); i++ {
 		switch {
-		case r.Learnt(i):
+		case r.Trains(i):
 			if start < 0 {
 				start = i
 			}

@@ -211,8 +211,8 @@ func (l *lines) finish(*Written) error {
 
 func rowLine(dst []byte, r *dataset.Row) ([]byte, error) { return r.AppendJSON(dst) }
 
-// learnt is the first assistant message that is to be learnt: what stands before it is the prompt.
-func learnt(r *dataset.Row) int {
+// firstTarget is the first assistant message that is to be learnt: what stands before it is the prompt.
+func firstTarget(r *dataset.Row) int {
 	for i := r.Opening; i < len(r.Messages); i++ {
 		if r.Messages[i].Role == chat.Assistant {
 			return i

@@ -191,7 +191,7 @@ func jsonTable() (string, func(string) (writer, error)) {
 		return newLines(path, func(dst []byte, r *dataset.Row) ([]byte, error) {
 			dst = dataset.AppendMessages(append(dst, `{"messages":`...), r.Messages)
 			dst = texts(append(dst, `,"tools":`...), r.Tools)
-			return closed(fmt.Appendf(dst, `,"opening":%d`, r.Opening), r)
+			return closeConversation(fmt.Appendf(dst, `,"opening":%d`, r.Opening), r)
 		})
 	}
 }

@@ -77,7 +77,7 @@ func (p *pairs) finish(w *Written) error {
 				continue
 			}
 			good := passed[i%len(passed)]
-			if !sameOpening(good, bad) || learnt(bad) == len(bad.Messages) {
+			if !sameOpening(good, bad) || firstTarget(bad) == len(bad.Messages) {
 				p.leftOut[otherPrompt]++
 				continue
 			}
@@ -92,13 +92,13 @@ func (p *pairs) finish(w *Written) error {
 }
 
 func sameOpening(a, b *dataset.Row) bool {
-	n, m := learnt(a), learnt(b)
+	n, m := firstTarget(a), firstTarget(b)
 	return n == m && reflect.DeepEqual(a.Messages[:n], b.Messages[:m]) && reflect.DeepEqual(a.Tools, b.Tools)
 }
 
 // write writes a pair in TRL's conversational preference form.
 func (p *pairs) write(good, bad *dataset.Row) error {
-	cut := learnt(good)
+	cut := firstTarget(good)
 	dst := dataset.AppendMessagesObjects([]byte(`{"prompt":`), good.Messages[:cut])
 	dst = dataset.AppendMessagesObjects(append(dst, `,"chosen":`...), good.Messages[cut:])
 	dst = dataset.AppendMessagesObjects(append(dst, `,"rejected":`...), bad.Messages[cut:])

@@ -67,8 +67,8 @@ func TestNoFormLosesTheOutcomeOrTheMask(t *testing.T) {
 				t.Errorf("%s:\n got  %+v\n want %+v", f.name, r, want)
 			}
 			for i := range r.Messages {
-				if r.Learnt(i) != want.Learnt(i) {
-					t.Errorf("%s: message %d is learnt: %v, want %v", f.name, i, r.Learnt(i), want.Learnt(i))
+				if r.Trains(i) != want.Trains(i) {
+					t.Errorf("%s: message %d is learnt: %v, want %v", f.name, i, r.Trains(i), want.Trains(i))
 				}
 				if r.Messages[i].NoLoss = want.Messages[i].NoLoss; !reflect.DeepEqual(r.Messages[i], want.Messages[i]) {
 					t.Errorf("%s:\n got  %+v\n want %+v", f.name, r.Messages[i], want.Messages[i])

@@ -13,9 +13,9 @@ func texts(dst []byte, tools []chat.Tool) []byte {
 	return chat.AppendString(dst, string(dataset.AppendTools(nil, tools)), false)
 }
 
-// closed appends where a row comes from and what became of its trace, and ends it. Without these, a trace that failed would be read
+// closeConversation appends where a row comes from and what became of its trace, and ends it. Without these, a trace that failed would be read
 // back as one to imitate.
-func closed(dst []byte, r *dataset.Row) ([]byte, error) {
+func closeConversation(dst []byte, r *dataset.Row) ([]byte, error) {
 	terms, turns, err := r.Record()
 	if err != nil {
 		return dst, err
@@ -39,11 +39,11 @@ func closed(dst []byte, r *dataset.Row) ([]byte, error) {
 // completion, and with assistant_only_loss on what the assistant says of it. Arguments are objects, as its chat templates take them; datasets
 // from 4.7 on reads such a column as it is.
 func trlLine(dst []byte, r *dataset.Row) ([]byte, error) {
-	cut := learnt(r)
+	cut := firstTarget(r)
 	dst = dataset.AppendMessagesObjects(append(dst, `{"prompt":`...), r.Messages[:cut])
 	dst = dataset.AppendMessagesObjects(append(dst, `,"completion":`...), r.Messages[cut:])
 	dst = texts(append(dst, `,"tools":`...), r.Tools)
-	return closed(dst, r)
+	return closeConversation(dst, r)
 }
 
 // axolotlLine is a row of Axolotl's type chat_template. Each message says whether it is trained, for
@@ -57,12 +57,12 @@ func axolotlLine(dst []byte, r *dataset.Row) ([]byte, error) {
 		}
 		one := dataset.AppendMessages(nil, r.Messages[i:i+1])
 		dst = append(dst, one[1:len(one)-2]...)
-		if r.Learnt(i) {
+		if r.Trains(i) {
 			dst = append(dst, `,"training":true}`...)
 		} else {
 			dst = append(dst, `,"training":false}`...)
 		}
 	}
 	dst = texts(append(dst, `],"tools":`...), r.Tools)
-	return closed(dst, r)
+	return closeConversation(dst, r)
 }

@@ -223,7 +223,7 @@ func TestMalformedMessagesAreNotLearnt(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, _, err := load(t, "t.jsonl", string(text), Options{})
-	if err != nil || len(rows) != 1 || rows[0].Learnt(2) || !rows[0].Learnt(4) {
+	if err != nil || len(rows) != 1 || rows[0].Trains(2) || !rows[0].Trains(4) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	again(t, "malformed", rows[0])

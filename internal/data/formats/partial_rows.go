@@ -70,7 +70,7 @@ func unsaid(row *dataset.Row) (aside []string) {
 		m := &row.Messages[i]
 		empty := strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0
 		switch {
-		case !row.Learnt(i):
+		case !row.Trains(i):
 		case empty:
 			m.NoLoss, aside = true, append(aside, emptyAnswer)
 		case i == 0:

@@ -30,7 +30,7 @@ func rowsIn(t *testing.T, lines ...string) ([]dataset.Row, Report) {
 func learnt(r dataset.Row) string {
 	var said []string
 	for i, m := range r.Messages {
-		if r.Learnt(i) {
+		if r.Trains(i) {
 			said = append(said, m.Content)
 		}
 	}

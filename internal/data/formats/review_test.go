@@ -61,7 +61,7 @@ func TestMasksOfOthers(t *testing.T) {
 			`{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a"},{"from":"function_call","value":"{\"name\": \"f\", \"arguments\": {}}",` + mask + `},{"from":"observation","value":"x"},{"from":"gpt","value":"b"}]}`,
 		} {
 			rows, _, err := load(t, "rows.jsonl", row, Options{})
-			if err != nil || rows[0].Messages[1].NoLoss != masked || rows[0].Messages[3].NoLoss || rows[0].Learnt(1) == masked || !rows[0].Learnt(3) {
+			if err != nil || rows[0].Messages[1].NoLoss != masked || rows[0].Messages[3].NoLoss || rows[0].Trains(1) == masked || !rows[0].Trains(3) {
 				t.Errorf("%s: %+v %v", row, rows, err)
 			}
 		}
@@ -102,7 +102,7 @@ func TestMaskOfCallsApart(t *testing.T) {
 		false: `{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"I look."},{"from":"function_call","value":"{\"name\": \"f\", \"arguments\": {}}"},{"from":"observation","value":"x"},{"from":"gpt","value":"a"}]}`,
 	} {
 		rows, _, err := load(t, "rows.jsonl", row, Options{})
-		if err != nil || len(rows[0].Messages) != 4 || rows[0].Learnt(1) == masked || !rows[0].Learnt(3) {
+		if err != nil || len(rows[0].Messages) != 4 || rows[0].Trains(1) == masked || !rows[0].Trains(3) {
 			t.Errorf("%v: %+v %v", masked, rows, err)
 		}
 	}

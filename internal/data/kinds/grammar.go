@@ -92,16 +92,16 @@ func (m maker) refer(ref reference) string {
 	} else if r, ok := m.rules[ref.name]; ok {
 		text = m.one(r)
 	} else {
-		text = m.built(ref)
+		text = m.generate(ref)
 	}
 	for _, f := range ref.filters {
-		text = filtered(f, text)
+		text = applyFilters(f, text)
 	}
 	return text
 }
 
-// built is a text of one of this package's own makers. What it takes was seen to by the reading.
-func (m maker) built(ref reference) string {
+// generate is a text of one of this package's own makers. What it takes was seen to by the reading.
+func (m maker) generate(ref reference) string {
 	switch ref.name {
 	case "word":
 		list := strings.Fields(words)
@@ -130,7 +130,7 @@ func day(text string) time.Time { t, _ := time.Parse(time.DateOnly, text); retur
 
 func daysBetween(first, last time.Time) int { return int(last.Sub(first).Hours()) / 24 }
 
-func filtered(filter []string, text string) string {
+func applyFilters(filter []string, text string) string {
 	switch filter[0] {
 	case "base64":
 		return base64.StdEncoding.EncodeToString([]byte(text))

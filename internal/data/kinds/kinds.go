@@ -79,7 +79,7 @@ func (k *Kind) Draw(r *rand.Rand) Values {
 // Call is the call number i, which is built from the values and from what was taken of the result before it. Arguments are spaced
 // as Python's json.dumps spaces them, which is how the vendors' chat templates write calls.
 func (k *Kind) Call(i int, v Values, before string) (chat.ToolCall, error) {
-	text, err := written(k.calls[i].arguments, v, before)
+	text, err := fillSlots(k.calls[i].arguments, v, before)
 	return chat.ToolCall{Name: k.calls[i].tool, Arguments: text}, err
 }
 
@@ -152,7 +152,7 @@ func (k *Kind) Checks(v Values, calls []chat.ToolCall, task, answer string) (che
 
 // checkOf is a check of the file with its slots filled.
 func checkOf(one any, v Values, answer string) (c scenario.Check, err error) {
-	text, err := written(one, v, answer)
+	text, err := fillSlots(one, v, answer)
 	if err == nil {
 		d := json.NewDecoder(strings.NewReader(text))
 		d.DisallowUnknownFields()
@@ -193,24 +193,24 @@ var asNumber = regexp.MustCompile(`^\{(\w+) \| number\}$`)
 // result is the slot of what was taken of the result before, or in checks of the last one.
 const result = "result"
 
-// written is a value of the file as JSON, with its slots filled.
-func written(value any, v Values, before string) (string, error) {
+// fillSlots is a value of the file as JSON, with its slots filled.
+func fillSlots(value any, v Values, before string) (string, error) {
 	switch value := value.(type) {
 	case yaml.MapSlice:
 		parts := make([]string, len(value))
 		for i, item := range value {
-			text, err := written(item.Value, v, before)
+			text, err := fillSlots(item.Value, v, before)
 			if err != nil {
 				return "", err
 			}
-			parts[i] = quoted(fmt.Sprint(item.Key)) + ": " + text
+			parts[i] = toJSON(fmt.Sprint(item.Key)) + ": " + text
 		}
 		return "{" + strings.Join(parts, ", ") + "}", nil
 	case []any:
 		parts := make([]string, len(value))
 		for i, one := range value {
 			var err error
-			if parts[i], err = written(one, v, before); err != nil {
+			if parts[i], err = fillSlots(one, v, before); err != nil {
 				return "", err
 			}
 		}
@@ -229,13 +229,13 @@ func written(value any, v Values, before string) (string, error) {
 			}
 			return n, nil
 		}
-		return quoted(slotIn.ReplaceAllStringFunc(value, func(slot string) string { return get(strings.Trim(slot, "{}")) })), nil
+		return toJSON(slotIn.ReplaceAllStringFunc(value, func(slot string) string { return get(strings.Trim(slot, "{}")) })), nil
 	}
-	return quoted(value), nil
+	return toJSON(value), nil
 }
 
-// quoted is a value as JSON. A model writes & as it stands.
-func quoted(value any) string {
+// toJSON is a value as JSON. A model writes & as it stands.
+func toJSON(value any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

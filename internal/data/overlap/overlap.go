@@ -58,7 +58,7 @@ func TextOf(s *scenario.Scenario) string {
 	parts := []string{Said(s.Opening())}
 	if u := s.User; u != nil {
 		parts = append(parts, u.Goal, string(u.Knows))
-		if u.Scripted() {
+		if u.HasScript() {
 			parts = append(parts, s.Replies()...)
 		}
 	}

@@ -186,7 +186,7 @@ func (a *attention) forward(q, k, v compute.Value, causal bool) (out, stat compu
 	}
 	b, s, t := q.(*value).shape.Dimensions[0], q.(*value).shape.Dimensions[1], k.(*value).shape.Dimensions[1]
 	results := []shapes.Shape{shapes.Make(dtypes.BFloat16, b, a.h, s, a.d), shapes.Make(dtypes.Float32, b, a.h, s), workspace}
-	r := a.call("__cudnn$fmhaSoftmax", a.config(b, s, t, masked(causal), forwardProducts()),
+	r := a.call("__cudnn$fmhaSoftmax", a.config(b, s, t, maskKernel(causal), forwardProducts()),
 		[]string{"3, 1, 2, 0", "2, 1, 0", "0"}, results, operands(q, k, v)...)
 	out, _ = a.f.Transpose(r[0], 0, 2, 1, 3)
 	return out, r[1]
@@ -206,7 +206,7 @@ func (a *attention) backward(q, k, v, stat, dOut, out compute.Value, causal bool
 		"bmm1_grad_gemm2_dot_dimension_numbers": contraction("3", "1", "1", "2"),
 		"bmm2_grad_gemm1_dot_dimension_numbers": contraction("2", "1", "1", "2"),
 		"bmm2_grad_gemm2_dot_dimension_numbers": contraction("3", "3", "2", "2")}
-	r := a.call("__cudnn$fmhaSoftmaxBackward", a.config(b, s, t, masked(causal), products),
+	r := a.call("__cudnn$fmhaSoftmaxBackward", a.config(b, s, t, maskKernel(causal), products),
 		[]string{"3, 1, 2, 0", "3, 1, 2, 0", "3, 1, 2, 0", "0"}, results, operands(q, k, v, stat, dOut, out)...)
 	dq, _ = a.f.Transpose(r[0], 0, 2, 1, 3)
 	dk, _ = a.f.Transpose(r[1], 0, 2, 1, 3)
@@ -234,7 +234,7 @@ type kernel struct {
 	paged bool   // keys and values are pages, and tables of them are operands
 }
 
-func masked(causal bool) kernel {
+func maskKernel(causal bool) kernel {
 	if causal {
 		return kernel{mask: "CAUSAL"}
 	}

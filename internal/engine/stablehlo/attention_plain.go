@@ -28,7 +28,7 @@ func (a *attention) plainForward(q, k, v compute.Value, by seen) (out, stat comp
 	stat, _ = f.Transpose(a.add(log, max), 0, 1, 3, 2)
 	b, s := q.(*value).shape.Dimensions[0], q.(*value).shape.Dimensions[1]
 	stat, _ = f.Reshape(stat, b, a.h, s)
-	return a.ungrouped(o), stat
+	return a.mergeHeads(o), stat
 }
 
 // plainBackward is backward: with P = exp(scores - stat), dV = P^T dO, dS = P (dO V^T - rowsum(dO O)) scale,
@@ -40,7 +40,7 @@ func (a *attention) plainBackward(q, k, v, stat, dOut, out compute.Value, causal
 	stat, _ = f.Transpose(stat, 0, 1, 3, 2)
 	scores := a.scores(q, k, seen{causal: causal})
 	p := a.exp(scores, a.over(stat, scores))
-	do, o := a.grouped(dOut), a.grouped(out) // [B, S, K, G, D]
+	do, o := a.groupHeads(dOut), a.groupHeads(out) // [B, S, K, G, D]
 	x, _ := f.ConvertDType(do, dtypes.Float32)
 	y, _ := f.ConvertDType(o, dtypes.Float32)
 	x, _ = f.Mul(x, y)
@@ -51,21 +51,21 @@ func (a *attention) plainBackward(q, k, v, stat, dOut, out compute.Value, causal
 	ds, _ = f.Mul(p, ds)
 	scale, _ := f.Constant([]float32{float32(a.scale)})
 	ds, _ = f.Mul(ds, scale)
-	dq = a.ungrouped(a.product(ds, []int{4}, []int{0, 1}, k, []int{1}, []int{0, 2}))
+	dq = a.mergeHeads(a.product(ds, []int{4}, []int{0, 1}, k, []int{1}, []int{0, 2}))
 	narrow := func(x compute.Value) compute.Value { // [B, K, T, D] to [B, T, K, D]
 		x, _ = f.ConvertDType(x, dtypes.BFloat16)
 		x, _ = f.Transpose(x, 0, 2, 1, 3)
 		return x
 	}
 	dv = narrow(a.product(p, []int{2, 3}, []int{0, 1}, do, []int{1, 3}, []int{0, 2}))
-	dk = narrow(a.product(ds, []int{2, 3}, []int{0, 1}, a.grouped(q), []int{1, 3}, []int{0, 2}))
+	dk = narrow(a.product(ds, []int{2, 3}, []int{0, 1}, a.groupHeads(q), []int{1, 3}, []int{0, 2}))
 	return dq, dk, dv
 }
 
 // scores returns scale q k^T, [B, K, S, G, T] f32; that of a key that may not be seen is -1e30.
 func (a *attention) scores(q, k compute.Value, by seen) compute.Value {
 	f := a.f
-	x := a.product(a.grouped(q), []int{4}, []int{0, 2}, k, []int{3}, []int{0, 2})
+	x := a.product(a.groupHeads(q), []int{4}, []int{0, 2}, k, []int{3}, []int{0, 2})
 	scale, _ := f.Constant([]float32{float32(a.scale)})
 	x, _ = f.Mul(x, scale)
 	if !by.causal && by.lengths == nil {
@@ -86,15 +86,15 @@ func (a *attention) scores(q, k compute.Value, by seen) compute.Value {
 	return x
 }
 
-// grouped sees [B, S, H, D] as [B, S, K, G, D].
-func (a *attention) grouped(x compute.Value) compute.Value {
+// groupHeads sees [B, S, H, D] as [B, S, K, G, D].
+func (a *attention) groupHeads(x compute.Value) compute.Value {
 	d := x.(*value).shape.Dimensions
 	y, _ := a.f.Reshape(x, d[0], d[1], a.k, a.h/a.k, a.d)
 	return y
 }
 
-// ungrouped turns [B, K, S, G, D] f32 into [B, S, H, D] bf16.
-func (a *attention) ungrouped(x compute.Value) compute.Value {
+// mergeHeads turns [B, K, S, G, D] f32 into [B, S, H, D] bf16.
+func (a *attention) mergeHeads(x compute.Value) compute.Value {
 	d := x.(*value).shape.Dimensions
 	x, _ = a.f.ConvertDType(x, dtypes.BFloat16)
 	x, _ = a.f.Transpose(x, 0, 2, 1, 3, 4)

@@ -201,7 +201,7 @@ type Executable struct {
 
 // Finalize implements compute.Executable.
 func (e *Executable) Finalize() {
-	if e.Compiled() && !e.shared {
+	if e.HasProgram() && !e.shared {
 		_ = e.program.Destroy()
 	}
 }
@@ -223,7 +223,7 @@ func (e *Executable) Start(inputs []compute.Buffer, donate []bool) ([]compute.Bu
 }
 
 func (e *Executable) execute(inputs []compute.Buffer, donate []bool, wait bool) ([]compute.Buffer, error) {
-	if !e.Compiled() {
+	if !e.HasProgram() {
 		return e.pretend(inputs, donate), nil
 	}
 	devices := e.backend.devices

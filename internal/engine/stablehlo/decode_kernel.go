@@ -73,8 +73,8 @@ func (k decodeKernel) fits() bool {
 
 func (k decodeKernel) groups() int { return k.heads / k.kvHeads }
 
-// padded is groups up to a power of two: so many heads' scores are computed.
-func (k decodeKernel) padded() int { return 1 << bits.Len(uint(k.groups()-1)) }
+// paddedGroups is groups up to a power of two: so many heads' scores are computed.
+func (k decodeKernel) paddedGroups() int { return 1 << bits.Len(uint(k.groups()-1)) }
 
 // lanes is how many lanes of a warp read a key together.
 func (k decodeKernel) lanes() int { return k.dim / 8 }
@@ -83,7 +83,7 @@ func (k decodeKernel) lanes() int { return k.dim / 8 }
 func (k decodeKernel) together() int { return 32 / k.lanes() }
 
 // unroll is how many such instructions are one step of a warp: with a score of each head and key no more than lanes hold.
-func (k decodeKernel) unroll() int { return min(8, k.lanes()/k.padded()) }
+func (k decodeKernel) unroll() int { return min(8, k.lanes()/k.paddedGroups()) }
 
 func (k decodeKernel) step() int { return k.together() * k.unroll() }
 
@@ -97,7 +97,7 @@ func (k decodeKernel) warps() int {
 
 // blocks is how many of them a core is to hold, by their registers: 512 threads, where heads are many at most 384.
 func (k decodeKernel) blocks() int {
-	if k.padded() > 4 {
+	if k.paddedGroups() > 4 {
 		return 384 / k.threads()
 	}
 	return 512 / k.threads()
@@ -106,8 +106,8 @@ func (k decodeKernel) blocks() int {
 func (k decodeKernel) threads() int { return 32 * k.warps() }
 
 // shared memory is, in floats: of each warp and padded head the largest score and the sum, then of each warp and head the output.
-func (k decodeKernel) sumAt() int       { return k.warps() * k.padded() }
-func (k decodeKernel) outAt() int       { return 2 * k.warps() * k.padded() }
+func (k decodeKernel) sumAt() int       { return k.warps() * k.paddedGroups() }
+func (k decodeKernel) outAt() int       { return 2 * k.warps() * k.paddedGroups() }
 func (k decodeKernel) sharedBytes() int { return 4 * (k.outAt() + k.warps()*k.groups()*k.dim) }
 
 // assembler collects instructions.
@@ -148,7 +148,7 @@ func (k decodeKernel) text() string {
 	a.do(".reg .pred %%p<8>")
 	a.do(".reg .b64 %%a<12>")
 	a.do(".reg .b32 %%r<40>, %%k<%d>, %%v<%d>", 4*k.unroll(), 4*k.unroll())
-	a.do(".reg .f32 %%f<40>, %%c<8>, %%s<8>, %%w<8>, %%n<8>, %%q<%d>, %%o<%d>, %%x<%d>", 8*k.padded(), 8*k.padded(), k.padded()*k.unroll())
+	a.do(".reg .f32 %%f<40>, %%c<8>, %%s<8>, %%w<8>, %%n<8>, %%q<%d>, %%o<%d>, %%x<%d>", 8*k.paddedGroups(), 8*k.paddedGroups(), k.paddedGroups()*k.unroll())
 	k.begin(a)
 	a.do("@!%%p0 bra own")
 	k.load(a, "k", "%a1")
@@ -247,7 +247,7 @@ func (k decodeKernel) queries(a *assembler) {
 	parameter(a, "%a7", "turned")
 	a.do("mad.wide.u32 %%a7, %%r11, %d, %%a7", 2*k.dim)
 	a.do("mad.wide.u32 %%a7, %%r3, 16, %%a7")
-	for g := range k.padded() {
+	for g := range k.paddedGroups() {
 		q := func(i int) string { return fmt.Sprintf("%%q%d", 8*g+i) }
 		if g < k.groups() {
 			a.do("ld.global.nc.v4.b32 {%%r12, %%r13, %%r14, %%r15}, [%%a6+%d]", 2*k.dim*g)
@@ -311,17 +311,17 @@ func (k decodeKernel) own(a *assembler) {
 	parameter(a, "%a7", "newk")
 	a.do("add.u64 %%a7, %%a7, %%a5")
 	a.do("@%%p3 st.global.v4.b32 [%%a7], {%%r12, %%r13, %%r14, %%r15}")
-	for x := range k.padded() * k.unroll() {
+	for x := range k.paddedGroups() * k.unroll() {
 		a.do("mov.f32 %%x%d, 0f00000000", x)
 	}
-	for g := range k.padded() {
+	for g := range k.paddedGroups() {
 		for i := range 8 {
 			x := g * k.unroll()
 			a.do("fma.rn.f32 %%x%d, %%q%d, %s, %%x%d", x, 8*g+i, key(i), x)
 		}
 	}
 	k.reduce(a)
-	a.do("and.b32 %%r22, %%r3, %d", k.padded()*k.unroll()-k.unroll()) // the lane that has the score of the lane's head
+	a.do("and.b32 %%r22, %%r3, %d", k.paddedGroups()*k.unroll()-k.unroll()) // the lane that has the score of the lane's head
 	a.do("shfl.sync.idx.b32 %%f3, %%f3, %%r22, %d, -1", k.segment())
 	a.do("selp.f32 %%f0, %%f3, %s, %%p3", float(-1e30))
 	a.do("and.b32 %%r22, %%r3, %d", k.unroll()-1)
@@ -333,7 +333,7 @@ func (k decodeKernel) own(a *assembler) {
 	a.do("@%%p3 st.global.v4.b32 [%%a7], {%%r12, %%r13, %%r14, %%r15}")
 	for i := range 8 {
 		unpack(a, "%f2", fmt.Sprintf("%%r%d", 12+i/2), i)
-		for g := range k.padded() {
+		for g := range k.paddedGroups() {
 			a.do("selp.f32 %%o%d, %%f2, 0f00000000, %%p3", 8*g+i)
 		}
 	}
@@ -370,7 +370,7 @@ func (k decodeKernel) scores(a *assembler) {
 	for u := range k.unroll() {
 		for i := range 8 {
 			unpack(a, "%f2", fmt.Sprintf("%%k%d", 4*u+i/2), i)
-			for g := range k.padded() {
+			for g := range k.paddedGroups() {
 				x := g*k.unroll() + u
 				if i == 0 {
 					a.do("mul.f32 %%x%d, %%q%d, %%f2", x, 8*g)
@@ -385,7 +385,7 @@ func (k decodeKernel) scores(a *assembler) {
 // reduce adds the scores up over the lanes of a key so that lane i of them has the i-th, counted from the first head's keys on,
 // in %f3: of two scores that differ in a bit of their number, a lane gives away that which is not its own.
 func (k decodeKernel) reduce(a *assembler) {
-	n := k.padded() * k.unroll()
+	n := k.paddedGroups() * k.unroll()
 	for bit := n / 2; bit > 0; bit /= 2 {
 		a.do("and.b32 %%r22, %%r3, %d", bit)
 		a.do("setp.ne.s32 %%p1, %%r22, 0")
@@ -433,7 +433,7 @@ func (k decodeKernel) rescale(a *assembler) {
 	a.do("ex2.approx.ftz.f32 %%f5, %%f5")
 	a.do("mov.f32 %%f0, %%f4")
 	a.do("mul.f32 %%f1, %%f1, %%f5")
-	for g := range k.padded() {
+	for g := range k.paddedGroups() {
 		k.fromLane(a, "%f6", "%f5", g*k.unroll())
 		for i := range 8 {
 			a.do("mul.f32 %%o%d, %%o%d, %%f6", 8*g+i, 8*g+i)
@@ -444,12 +444,12 @@ func (k decodeKernel) rescale(a *assembler) {
 // values adds the step's values, each times its share, to the output %o.
 func (k decodeKernel) values(a *assembler) {
 	for u := range k.unroll() {
-		for g := range k.padded() {
+		for g := range k.paddedGroups() {
 			k.fromLane(a, fmt.Sprintf("%%f%d", 8+g), "%f3", g*k.unroll()+u)
 		}
 		for i := range 8 {
 			unpack(a, "%f2", fmt.Sprintf("%%v%d", 4*u+i/2), i)
-			for g := range k.padded() {
+			for g := range k.paddedGroups() {
 				a.do("fma.rn.f32 %%o%d, %%f%d, %%f2, %%o%d", 8*g+i, 8+g, 8*g+i)
 			}
 		}
@@ -468,7 +468,7 @@ func (k decodeKernel) mergeLanes(a *assembler) {
 		k.rescale(a)
 		exchange(a, "%f4", "%f1", bit)
 		a.do("add.f32 %%f1, %%f1, %%f4")
-		for o := range 8 * k.padded() {
+		for o := range 8 * k.paddedGroups() {
 			exchange(a, "%f4", fmt.Sprintf("%%o%d", o), bit)
 			a.do("add.f32 %%o%d, %%o%d, %%f4", o, o)
 		}
@@ -476,11 +476,11 @@ func (k decodeKernel) mergeLanes(a *assembler) {
 	a.do("mov.u32 %%r30, partial")
 	a.do("setp.eq.s32 %%p1, %%r4, 0")
 	a.do("shr.u32 %%r22, %%r3, %d", log2(k.unroll())) // the lane's head, and whether it is the first lane that has it
-	a.do("setp.lt.s32 %%p2, %%r22, %d", k.padded())
+	a.do("setp.lt.s32 %%p2, %%r22, %d", k.paddedGroups())
 	a.do("and.b32 %%r23, %%r3, %d", k.unroll()-1)
 	a.do("setp.eq.and.s32 %%p2, %%r23, 0, %%p2")
 	a.do("and.pred %%p2, %%p1, %%p2")
-	a.do("mad.lo.u32 %%r22, %%r2, %d, %%r22", k.padded())
+	a.do("mad.lo.u32 %%r22, %%r2, %d, %%r22", k.paddedGroups())
 	a.do("mad.lo.u32 %%r22, %%r22, 4, %%r30")
 	a.do("@%%p2 st.shared.f32 [%%r22], %%f0")
 	a.do("@%%p2 st.shared.f32 [%%r22+%d], %%f1", 4*k.sumAt())
@@ -510,7 +510,7 @@ func (k decodeKernel) mergeWarps(a *assembler) {
 	a.do("mad.lo.u32 %%r23, %%r20, 4, %%r30")
 	a.do("mov.f32 %%f0, %s", float(-1e30))
 	for w := range k.warps() {
-		a.do("ld.shared.f32 %%f%d, [%%r22+%d]", 8+w, 4*w*k.padded())
+		a.do("ld.shared.f32 %%f%d, [%%r22+%d]", 8+w, 4*w*k.paddedGroups())
 		a.do("max.f32 %%f0, %%f0, %%f%d", 8+w)
 	}
 	for i := 1; i <= 5; i++ {
@@ -519,7 +519,7 @@ func (k decodeKernel) mergeWarps(a *assembler) {
 	for w := range k.warps() {
 		a.do("sub.f32 %%f6, %%f%d, %%f0", 8+w)
 		a.do("ex2.approx.ftz.f32 %%f6, %%f6")
-		a.do("ld.shared.f32 %%f7, [%%r22+%d]", 4*(k.sumAt()+w*k.padded()))
+		a.do("ld.shared.f32 %%f7, [%%r22+%d]", 4*(k.sumAt()+w*k.paddedGroups()))
 		a.do("fma.rn.f32 %%f1, %%f6, %%f7, %%f1")
 		a.do("ld.shared.v4.f32 {%%f20, %%f21, %%f22, %%f23}, [%%r23+%d]", 4*(k.outAt()+w*k.groups()*k.dim))
 		for i := range 4 {

@@ -24,8 +24,8 @@ func memoryOf(s pjrt.ExecutableMemoryUsageStats) Memory {
 	return Memory{Inputs: s.Inputs, Outputs: s.Outputs, Aliased: s.Aliases, Temporary: s.Temporary, Code: s.GeneratedCode}
 }
 
-// Compiled reports whether there is a program to run, and not its text alone.
-func (e *Executable) Compiled() bool { return e.program.LoadedExecutable != nil }
+// HasProgram reports whether there is a program to run, and not its text alone.
+func (e *Executable) HasProgram() bool { return e.program.LoadedExecutable != nil }
 
 // Memory returns the statistics of the compiled program.
 func (e *Executable) Memory() Memory { return e.program.memory }

@@ -26,8 +26,8 @@ type program struct {
 	kept   bool   // it was loaded, and nothing was compiled
 }
 
-// Kept reports whether the program was loaded from where compiled programs are kept.
-func (e *Executable) Kept() bool { return e.program.kept }
+// FromCache reports whether the program was loaded from where compiled programs are kept.
+func (e *Executable) FromCache() bool { return e.program.kept }
 
 // kept is where programs are kept, and what all of a client's keys begin with.
 type kept struct {
@@ -38,7 +38,7 @@ type kept struct {
 // Keep has programs kept in a store from now on, and taken from there. environment is what of the process's environment
 // the compiler reads. It is called before anything is compiled.
 func (b *Backend) Keep(store *programs.Store, environment string) {
-	libraries, err := mappedNVIDIA("/proc/self/maps") // now, since compiling loads more of them
+	libraries, err := libraryVersions("/proc/self/maps") // now, since compiling loads more of them
 	b.kept = &kept{store: store, base: sync.OnceValues(func() (string, error) {
 		if err != nil {
 			return "", err
@@ -100,7 +100,7 @@ func (b *Backend) key(text string) (string, bool) {
 
 // keep stores what was compiled.
 func (b *Backend) keep(key string, p program, c *translation) {
-	code, err := c.serialized()
+	code, err := c.bytes()
 	if err == nil {
 		var about []byte
 		if about, err = json.Marshal(p.memory); err == nil {
@@ -125,7 +125,7 @@ func (b *Backend) CanKeep() error {
 		return err
 	}
 	defer p.Destroy()
-	code, err := c.serialized()
+	code, err := c.bytes()
 	if err != nil {
 		return err
 	}
@@ -237,9 +237,9 @@ func readProcessor(cpuinfo string) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// mappedNVIDIA names the libraries of NVIDIA that the process has loaded: kernels come from some of them. They are large, so
+// libraryVersions names the libraries of NVIDIA that the process has loaded: kernels come from some of them. They are large, so
 // size and time stand for their contents.
-func mappedNVIDIA(maps string) (string, error) {
+func libraryVersions(maps string) (string, error) {
 	f, err := os.Open(maps)
 	if err != nil {
 		return "", err

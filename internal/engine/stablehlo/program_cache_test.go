@@ -54,7 +54,7 @@ func TestMappedNVIDIA(t *testing.T) {
 	read := func() string {
 		t.Helper()
 		line := "7f00-7f01 r-xp 00000000 08:01 42    "
-		text, err := mappedNVIDIA(write(t, "maps", line+cudnn+"\n"+line+other+"\n"+line+cudnn+"\n7f02-7f03 rw-p 00000000 00:00 0\n"+line+"/gone/libcublas.so\n"))
+		text, err := libraryVersions(write(t, "maps", line+cudnn+"\n"+line+other+"\n"+line+cudnn+"\n7f02-7f03 rw-p 00000000 00:00 0\n"+line+"/gone/libcublas.so\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func (f *function) callPTX(k ptx, out []shapes.Shape, operands ...compute.Value)
 		"name = \"%s\", kernel_type = \"ptx\", kernel_data = \"%s\", grid_x = %d : i32, grid_y = %d : i32, grid_z = 1 : i32, "+
 		"block_x = %d : i32, block_y = 1 : i32, block_z = 1 : i32, shared_mem_bytes = 0 : i32}, "+
 		"operand_layouts = %s, result_layouts = %s, output_operand_aliases = [%s]} : (%s) -> (%s)\nreturn %s : %s\n}\n",
-		strings.Join(signature, ", "), outTypes, len(out), names, k.name, quoted(k.text), k.grid[0], k.grid[1], k.threads,
+		strings.Join(signature, ", "), outTypes, len(out), names, k.name, ptxString(k.text), k.grid[0], k.grid[1], k.threads,
 		layoutText(rowMajor(in)), layoutText(rowMajor(like)), strings.Join(aliases, ", "), types, outTypes, outNames, outTypes)
 	function := f.builder.functionOf(k.name, body)
 	for i, o := range operands {
@@ -66,8 +66,8 @@ func (b *builder) functionOf(name, body string) string {
 	return name
 }
 
-// quoted is a text inside of a string of a program.
-func quoted(text string) string {
+// ptxString is a text inside of a string of a program.
+func ptxString(text string) string {
 	return strings.NewReplacer("\n", `\0A`, "\t", `\09`, `"`, `\22`, `\`, `\5C`).Replace(text)
 }
 

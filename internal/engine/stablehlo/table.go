@@ -301,8 +301,8 @@ func (k *translation) text() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(k.c)), C.sizeof_hone_call)
 }
 
-// serialized returns the bytes of the compiled program, good until release, or why there are none.
-func (k *translation) serialized() ([]byte, error) {
+// bytes returns the bytes of the compiled program, good until release, or why there are none.
+func (k *translation) bytes() ([]byte, error) {
 	if k.c.why != nil {
 		return nil, errors.New(C.GoString(k.c.why))
 	}

@@ -174,14 +174,14 @@ func (v Trial) open(ctx context.Context, s *scenario.Scenario) (environment.Sess
 		return nil, nil, nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Where: "scenario " + s.ID, Err: err, Next: "hone doctor"}
 	}
 	for i, call := range s.SetupCalls() {
-		found, err := v.answered(s, fmt.Sprintf("setup[%d]", i), session.Probe(ctx, call), false)
+		found, err := v.callFailures(s, fmt.Sprintf("setup[%d]", i), session.Probe(ctx, call), false)
 		if err != nil || found != nil {
 			_ = session.Close() // its calls are made
 			return nil, nil, found, err
 		}
 	}
 	watch, lost := world.Open(ctx, session, s.Checks, v.Programs)
-	if found, err := judged(s, lost); found != nil || err != nil {
+	if found, err := lookFinding(s, lost); found != nil || err != nil {
 		_ = session.Close()
 		return nil, nil, found, err
 	}
@@ -200,25 +200,25 @@ func (v Trial) gold(ctx context.Context, s *scenario.Scenario) (*trajectory.Traj
 		if asks := s.Gold[i].Asks; asks != "" {
 			t.Turns = append(t.Turns, trajectory.Turn{Content: asks})
 			t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: asks}, chat.Message{Role: chat.User, Content: "..."})
-			if found, err := judged(s, watch.AfterTurn(ctx, t)); found != nil || err != nil {
+			if found, err := lookFinding(s, watch.AfterTurn(ctx, t)); found != nil || err != nil {
 				return nil, found, err
 			}
 		}
 		call.ID = fmt.Sprintf("gold_%d", i)
 		r := session.Call(ctx, []chat.ToolCall{call})[0]
-		if found, err := v.answered(s, fmt.Sprintf("gold[%d]", i), r, refused(s, call, v.Defaults)); err != nil || found != nil {
+		if found, err := v.callFailures(s, fmt.Sprintf("gold[%d]", i), r, expectsError(s, call, v.Defaults)); err != nil || found != nil {
 			return nil, found, err
 		}
 		t.Turns = append(t.Turns, trajectory.Turn{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{r}})
 		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
 			chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: call.Name, Content: r.Text})
-		if found, err := judged(s, watch.AfterTurn(ctx, t)); found != nil || err != nil {
+		if found, err := lookFinding(s, watch.AfterTurn(ctx, t)); found != nil || err != nil {
 			return nil, found, err
 		}
 	}
 	t.Turns = append(t.Turns, trajectory.Turn{Content: s.GoldAnswer})
 	t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: s.GoldAnswer})
-	found, err = judged(s, watch.End(ctx, t))
+	found, err = lookFinding(s, watch.End(ctx, t))
 	return t, found, err
 }
 
@@ -231,7 +231,7 @@ func (v Trial) silent(ctx context.Context, s *scenario.Scenario) (ts []*trajecto
 	defer func() { _ = session.Close() }()
 	for _, answer := range []string{"", s.Asks(), wrongText} {
 		t := nothing(answer)
-		if found, err := judged(s, watch.End(ctx, t)); found != nil || err != nil {
+		if found, err := lookFinding(s, watch.End(ctx, t)); found != nil || err != nil {
 			return nil, found, err
 		}
 		ts = append(ts, t)
@@ -255,7 +255,7 @@ func (v Trial) Blind(ctx context.Context, s *scenario.Scenario, call chat.ToolCa
 	for _, answer := range []string{"", r.Text} {
 		t := nothing(answer)
 		t.Turns = append([]trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{r}}}, t.Turns...)
-		if _, err := judged(s, watch.End(ctx, t)); err != nil {
+		if _, err := lookFinding(s, watch.End(ctx, t)); err != nil {
 			return false, err
 		}
 		if len(s.Checks) > 0 && len(reward.FailedChecks(s, t, v.Defaults)) == 0 {
@@ -265,8 +265,8 @@ func (v Trial) Blind(ctx context.Context, s *scenario.Scenario, call chat.ToolCa
 	return false, nil
 }
 
-// answered says why a call of the scenario did not do what it is there for.
-func (v Trial) answered(s *scenario.Scenario, what string, r trajectory.ToolResult, refused bool) ([]string, error) {
+// callFailures says why a call of the scenario did not do what it is there for.
+func (v Trial) callFailures(s *scenario.Scenario, what string, r trajectory.ToolResult, refused bool) ([]string, error) {
 	switch {
 	case r.Status == trajectory.CallTransportError:
 		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: "hone doctor"}
@@ -280,8 +280,8 @@ func (v Trial) answered(s *scenario.Scenario, what string, r trajectory.ToolResu
 	return []string{fmt.Sprintf("%s (%s) is answered like an error that counts as none: %s; \"refusal\" in the server's configuration would say so", what, r.Call.Name, strings.TrimSpace(r.Text))}, nil
 }
 
-// refused reports whether a check wants the call to be answered with an error.
-func refused(s *scenario.Scenario, call chat.ToolCall, defaults grade.Defaults) bool {
+// expectsError reports whether a check wants the call to be answered with an error.
+func expectsError(s *scenario.Scenario, call chat.ToolCall, defaults grade.Defaults) bool {
 	for _, c := range s.Checks {
 		if c.Type == scenario.CallCheck && c.Refused && c.IsCall(call, defaults) {
 			return true
@@ -290,8 +290,8 @@ func refused(s *scenario.Scenario, call chat.ToolCall, defaults grade.Defaults) 
 	return false
 }
 
-// judged makes a finding of a look that could not be made for the scenario's own fault, and an error of a lost server.
-func judged(s *scenario.Scenario, lost *world.Lost) ([]string, error) {
+// lookFinding makes a finding of a look that could not be made for the scenario's own fault, and an error of a lost server.
+func lookFinding(s *scenario.Scenario, lost *world.Lost) ([]string, error) {
 	switch {
 	case lost == nil:
 		return nil, nil

@@ -95,7 +95,7 @@ func mutants(text string) []string {
 		return []string{wrongText, ""}
 	}
 	var texts []string
-	for _, one := range []any{spoilt(v), emptied(v)} {
+	for _, one := range []any{spoilt(v), emptyLike(v)} {
 		data, err := json.Marshal(one)
 		if err == nil {
 			texts = append(texts, string(data))
@@ -127,8 +127,8 @@ func spoilt(v any) any {
 	return wrongText
 }
 
-// emptied is of the same kind as v, and holds nothing.
-func emptied(v any) any {
+// emptyLike is of the same kind as v, and holds nothing.
+func emptyLike(v any) any {
 	switch v.(type) {
 	case map[string]any:
 		return map[string]any{}

@@ -8,10 +8,10 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// malformed answers the turn just written, which holds a malformed call, by what is wrong with it. None of its calls is made: a model that
+// answerBadCall answers the turn just written, which holds a malformed call, by what is wrong with it. None of its calls is made: a model that
 // began another one by mistake may mean both otherwise. The answer is a message of the role user, which every chat template takes behind a
 // message without a call. Beyond the limit it is the end.
-func (e *episode) malformed() *End {
+func (e *episode) answerBadCall() *End {
 	turn := &e.t.Turns[len(e.t.Turns)-1]
 	if len(e.told) >= e.o.MaxMalformed {
 		return &End{Outcome: trajectory.PolicyError, Reason: trajectory.StopParseError, Why: turn.ParseError}
@@ -33,8 +33,8 @@ func (e *episode) malformed() *End {
 	return nil
 }
 
-// heard is the conversation as a simulated user hears it: without malformed messages and what they were told.
-func (e *episode) heard() []chat.Message {
+// userView is the conversation as a simulated user hears it: without malformed messages and what they were told.
+func (e *episode) userView() []chat.Message {
 	if len(e.told) == 0 {
 		return e.t.Messages
 	}

@@ -31,7 +31,7 @@ func (e *episode) completes(calls []chat.ToolCall) (others []chat.ToolCall, resu
 			continue
 		}
 		results[i] = trajectory.ToolResult{Call: c, Status: trajectory.CallInvalid}
-		switch answer, err := trajectory.CompletedWith(c); {
+		switch answer, err := trajectory.FinalAnswer(c); {
 		case len(calls) > 1:
 			results[i].Error = "it is to be called alone, when the results of all other calls are there"
 		case err != nil:

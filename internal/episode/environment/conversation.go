@@ -117,7 +117,7 @@ func (e *episode) over(by string) *End {
 // ask has the user speak, and counts what that takes.
 func (e *episode) ask(ctx context.Context) (Words, *End) {
 	began := time.Now()
-	words, err := e.partner.Say(ctx, e.heard())
+	words, err := e.partner.Say(ctx, e.userView())
 	e.t.User.Seconds += time.Since(began).Seconds()
 	e.t.User.PromptTokens += words.PromptTokens
 	e.t.User.CompletionTokens += words.CompletionTokens

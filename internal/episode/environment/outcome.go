@@ -31,8 +31,8 @@ func CallOutcome(r trajectory.ToolResult) trajectory.Outcome {
 	return trajectory.EnvironmentError
 }
 
-// lostCall is the end by the first of a turn's calls that has no answer; nil where all have one.
-func lostCall(results []trajectory.ToolResult) *End {
+// endOfLostCall is the end by the first of a turn's calls that has no answer; nil where all have one.
+func endOfLostCall(results []trajectory.ToolResult) *End {
 	for i, r := range results {
 		outcome := CallOutcome(r)
 		if outcome == "" {
@@ -69,9 +69,9 @@ func limitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
 	return trajectory.Limit
 }
 
-// worked is how long the tools worked in a turn: as long as its longest call, since they run at once. It is what an
+// workingTime is how long the tools worked in a turn: as long as its longest call, since they run at once. It is what an
 // episode's time is counted by. How long the sampler takes, or other episodes, is nobody's doing in it.
-func worked(results []trajectory.ToolResult) time.Duration {
+func workingTime(results []trajectory.ToolResult) time.Duration {
 	longest := 0.0
 	for _, r := range results {
 		longest = max(longest, r.Seconds)
@@ -79,8 +79,8 @@ func worked(results []trajectory.ToolResult) time.Duration {
 	return time.Duration(longest * float64(time.Second))
 }
 
-// Interrupted is the end of an episode that was cancelled, which says nothing of the policy.
-func Interrupted(ctx context.Context) *End {
+// EndOfCancel is the end of an episode that was cancelled, which says nothing of the policy.
+func EndOfCancel(ctx context.Context) *End {
 	return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopCancelled, Why: fmt.Sprint(context.Cause(ctx))}
 }
 

@@ -161,7 +161,7 @@ func (e *episode) answer(ctx context.Context, r Reply) *End {
 		// Before the parse error: a call cut by the limit is unterminated because of the limit.
 		return e.limit(r.Stop, r.Why)
 	case r.Turn.ParseError != "":
-		return e.malformed()
+		return e.answerBadCall()
 	case len(r.Turn.Calls) == 0:
 		return e.answerWords(ctx, r.Turn.Content)
 	case e.numCalls+len(r.Turn.Calls) > e.o.MaxToolCalls:
@@ -217,11 +217,11 @@ func (e *episode) call(ctx context.Context, calls []chat.ToolCall) *End {
 	for _, r := range results {
 		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
 	}
-	end := lostCall(results)
+	end := endOfLostCall(results)
 	if end != nil && hung {
 		return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopTimeout, Why: fmt.Sprintf("the calls hang: they did not end within %s (%s)", e.o.Hang, end.Why), Again: true}
 	}
-	if e.worked += worked(results); end == nil && e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
+	if e.worked += workingTime(results); end == nil && e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
 		return e.limit(trajectory.StopMaxWork, fmt.Sprintf("the tools worked for %s, of %s", e.worked, e.o.MaxWork))
 	}
 	switch {

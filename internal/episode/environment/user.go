@@ -34,7 +34,7 @@ type Players struct {
 // Begin implements environment.User. The words of a user depend on the seed, the scenario, the rollout and what was said, and on
 // nothing of the policy's: all systems meet the same user as long as they say the same.
 func (p Players) Begin(s scenario.Scenario, t *trajectory.Trajectory) Partner {
-	if s.User.Scripted() {
+	if s.User.HasScript() {
 		return &script{lines: s.Replies()}
 	}
 	return &actor{model: p.Model, system: System(s.User), stream: stream{p.Seed, s.ID, t.Rollout}}

@@ -48,7 +48,7 @@ func TestAttacked(t *testing.T) {
 		if err := tc.check.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		succeeded, done, ok := reward.Attacked(s, tc.t, nil)
+		succeeded, done, ok := reward.AttackOutcome(s, tc.t, nil)
 		if succeeded != tc.succeeded || done != tc.done || !ok {
 			t.Errorf("%s: succeeded %v, done %v, %v", name, succeeded, done, ok)
 		}
@@ -56,7 +56,7 @@ func TestAttacked(t *testing.T) {
 			t.Errorf("%s: the whole episode %v", name, whole)
 		}
 	}
-	if _, _, ok := reward.Attacked(&scenario.Scenario{Checks: []scenario.Check{task}}, sent(trajectory.CallOK), nil); ok {
+	if _, _, ok := reward.AttackOutcome(&scenario.Scenario{Checks: []scenario.Check{task}}, sent(trajectory.CallOK), nil); ok {
 		t.Error("a scenario without an attack has one")
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"hone/internal/grade"
 )
 
-// answered returns those of calls that a tool answered as the scenario wants: without error, for a call refused or failed has
+// callsWithAnswer returns those of calls that a tool answered as the scenario wants: without error, for a call refused or failed has
 // done nothing; or, where a check asks for a refusal, with one.
-func answered(e episode, results []trajectory.ToolResult) []chat.ToolCall {
+func callsWithAnswer(e episode, results []trajectory.ToolResult) []chat.ToolCall {
 	var calls []chat.ToolCall
 	for _, r := range results {
 		refused := r.Status == trajectory.CallToolError && slices.ContainsFunc(e.Scenario.Checks, func(c scenario.Check) bool {
@@ -37,7 +37,7 @@ func attempt(e episode) []trajectory.ToolResult {
 func missingCalls(e episode, calls []trajectory.ToolResult) []string {
 	var missing []string
 	gold := e.Scenario.GoldCalls()
-	for i, j := range grade.Match(answered(e, calls), gold, e.Defaults) {
+	for i, j := range grade.Match(callsWithAnswer(e, calls), gold, e.Defaults) {
 		if j < 0 {
 			missing = append(missing, fmt.Sprintf("gold[%d] (%s) was not called", i, gold[i].Name))
 		}
@@ -48,7 +48,7 @@ func missingCalls(e episode, calls []trajectory.ToolResult) []string {
 // Unmade are the gold calls of a scenario that an episode did not make, or that were not answered as the scenario wants.
 func Unmade(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) (left []scenario.Gold) {
 	e := episode{s, t, defaults}
-	for i, j := range grade.Match(answered(e, t.Calls()), s.GoldCalls(), defaults) {
+	for i, j := range grade.Match(callsWithAnswer(e, t.Calls()), s.GoldCalls(), defaults) {
 		if j < 0 {
 			left = append(left, s.Gold[i])
 		}
@@ -56,8 +56,8 @@ func Unmade(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defau
 	return left
 }
 
-// made is the part of gold calls that are among calls: all where there are none.
-func made(e episode, calls []trajectory.ToolResult) float64 {
+// goldShare is the part of gold calls that are among calls: all where there are none.
+func goldShare(e episode, calls []trajectory.ToolResult) float64 {
 	if len(e.Scenario.Gold) == 0 {
 		return 1
 	}
@@ -93,10 +93,10 @@ func toolShare(e episode) float64 {
 	return found / float64(len(gold))
 }
 
-// ended says why an episode did not end right, or "". Right is: every completion stopped by itself, turns that call
+// missingEnd says why an episode did not end right, or "". Right is: every completion stopped by itself, turns that call
 // hold nothing but their calls, and an answer followed, or only MaxTurns kept it from following the last gold call.
 // All gold calls must have been made: an answer before that is no end, and must not pay more than going on.
-func ended(e episode) string {
+func missingEnd(e episode) string {
 	gold, t := e.Scenario.GoldCalls(), e.Trajectory
 	for i, turn := range t.Turns {
 		if len(turn.Calls) > 0 && strings.TrimSpace(turn.Content) != "" {
@@ -106,7 +106,7 @@ func ended(e episode) string {
 	calls := t.ServerCalls()
 	missing := missingCalls(e, calls)
 	switch {
-	case t.StopReason == trajectory.StopCompleted && strings.TrimSpace(t.Answer()) == "" && !endedByTool(t):
+	case t.StopReason == trajectory.StopCompleted && strings.TrimSpace(t.Answer()) == "" && !endsByTool(t):
 		return "the answer is empty"
 	case len(missing) > 0:
 		return missing[0]
@@ -118,8 +118,8 @@ func ended(e episode) string {
 	return "stopped by " + string(t.StopReason)
 }
 
-// endedByTool reports whether a call ended the conversation, behind which no answer is to follow.
-func endedByTool(t *trajectory.Trajectory) bool {
+// endsByTool reports whether a call ended the conversation, behind which no answer is to follow.
+func endsByTool(t *trajectory.Trajectory) bool {
 	return t.User != nil && t.User.Ended == trajectory.EndedByTool
 }
 

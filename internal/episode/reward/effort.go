@@ -42,7 +42,7 @@ func (f Effort) terms() (list []term) {
 		list = append(list, term{"arguments", hasGold, each(func(e episode) mark { return mark{score: arguments(e)} }), times(f.Arguments), true})
 	}
 	if f.Recovery != 0 {
-		list = append(list, term{"recovery", hasFailed, each(func(e episode) mark { return mark{score: unmended(e.Trajectory)} }), times(f.Recovery), false})
+		list = append(list, term{"recovery", hasFailed, each(func(e episode) mark { return mark{score: errorShare(e.Trajectory)} }), times(f.Recovery), false})
 	}
 	if f.Repair != 0 {
 		list = append(list, term{"repair", always, each(repairCost), times(f.Repair), true})
@@ -94,9 +94,9 @@ func failures(t *trajectory.Trajectory) map[string]bool {
 	return mended
 }
 
-// unmended is the share of tools with a call that failed of which no later call did not. An episode in which none failed has no such term. It is a
+// errorShare is the share of tools with a call that failed of which no later call did not. An episode in which none failed has no such term. It is a
 // penalty: to earn something by mending would pay for failing first.
-func unmended(t *trajectory.Trajectory) float64 {
+func errorShare(t *trajectory.Trajectory) float64 {
 	all := failures(t)
 	n := 0
 	for _, mended := range all {
@@ -129,15 +129,15 @@ func (x Economy) mark(e episode) mark {
 }
 
 func (x Length) mark(e episode) mark {
-	n := sampled(e.Trajectory)
+	n := numSampled(e.Trajectory)
 	if n <= x.Budget {
 		return mark{}
 	}
 	return mark{score: min(1, float64(n-x.Budget)/float64(x.Budget)), why: fmt.Sprintf("%d tokens, of a budget of %d", n, x.Budget)}
 }
 
-// sampled is the number of tokens that an episode sampled, by their ids or as an endpoint counts them.
-func sampled(t *trajectory.Trajectory) int {
+// numSampled is the number of tokens that an episode sampled, by their ids or as an endpoint counts them.
+func numSampled(t *trajectory.Trajectory) int {
 	n := t.NumSampled()
 	for _, turn := range t.Turns {
 		if len(turn.CompletionIDs) == 0 && turn.Usage != nil {

@@ -32,7 +32,7 @@ func (x Expression) score(_ context.Context, g group) ([]mark, error) {
 
 // facts are what a formula sees of an episode with these terms.
 func facts(s *scenario.Scenario, t *trajectory.Trajectory, terms []trajectory.Term) formula.Facts {
-	f := formula.Facts{Terms: map[string]float64{}, Gold: len(s.Gold), Turns: len(t.Turns), Tokens: sampled(t), Outcome: string(t.Outcome),
+	f := formula.Facts{Terms: map[string]float64{}, Gold: len(s.Gold), Turns: len(t.Turns), Tokens: numSampled(t), Outcome: string(t.Outcome),
 		StopReason: string(t.StopReason), Answer: t.Answer(), Difficulty: s.Difficulty}
 	for _, term := range terms {
 		f.Terms[term.Name] = term.Score

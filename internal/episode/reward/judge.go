@@ -67,8 +67,8 @@ func (r Scorer) Alone() Scorer {
 	return r
 }
 
-// Passed is what a judge decided of an episode alone; nil where none did.
-func Passed(t *trajectory.Trajectory) *bool {
+// Verdict is what a judge decided of an episode alone; nil where none did.
+func Verdict(t *trajectory.Trajectory) *bool {
 	for _, term := range t.Terms {
 		if term.Name == JudgeTerm && term.Judgement != nil {
 			return term.Judgement.Passed

@@ -38,16 +38,16 @@ func Episode(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defa
 	case len(s.Checks) > 0:
 		return len(FailedChecks(s, t, defaults)) == 0
 	}
-	if passed := Passed(t); passed != nil {
+	if passed := Verdict(t); passed != nil {
 		return *passed
 	}
-	return len(s.Gold) > 0 && t.StopReason == trajectory.StopCompleted && madeInOrder(s, t, defaults)
+	return len(s.Gold) > 0 && t.StopReason == trajectory.StopCompleted && callsInOrder(s, t, defaults)
 }
 
-// madeInOrder reports whether the gold calls are a subsequence of the calls that were answered.
-func madeInOrder(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
+// callsInOrder reports whether the gold calls are a subsequence of the calls that were answered.
+func callsInOrder(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
 	gold := s.GoldCalls()
-	for _, call := range answered(episode{s, t, defaults}, t.Calls()) {
+	for _, call := range callsWithAnswer(episode{s, t, defaults}, t.Calls()) {
 		if len(gold) == 0 {
 			break
 		}

@@ -63,7 +63,7 @@ func (r Scorer) terms() []term {
 		{ExtraTerm, hasGold, each(extra(w.Extra)), func(earned float64) float64 { return 0 - earned }, false},
 		{"call", hasGold, each(calls), times(w.Call), true},
 		{"tool", hasGold, each(func(e episode) mark { return mark{score: toolShare(e)} }), times(w.Tool), true},
-		{"repeat", hasCalls, each(repeated), times(w.Repeat), true},
+		{"repeat", hasCalls, each(repeatPenalty), times(w.Repeat), true},
 		{"invalid", hasCalls, each(invalid), times(w.Invalid), true},
 		{"parse", always, each(parse), times(w.Parse), true},
 	}
@@ -118,11 +118,11 @@ func checks(e episode) mark {
 }
 
 func calls(e episode) mark {
-	return mark{score: made(e, attempt(e)), why: strings.Join(missingCalls(e, attempt(e)), "; ")}
+	return mark{score: goldShare(e, attempt(e)), why: strings.Join(missingCalls(e, attempt(e)), "; ")}
 }
 
 func end(e episode) mark {
-	why := ended(e)
+	why := missingEnd(e)
 	return mark{score: truth(why == ""), why: why}
 }
 
@@ -138,11 +138,11 @@ func extra(share float64) func(episode) mark {
 // much, other terms say, and going on must not cost more than to stop.
 func share(e episode, n int) mark {
 	m := mark{score: float64(n) / float64(len(e.Trajectory.Calls()))}
-	m.waived = len(e.Scenario.Gold) > 0 && made(e, e.Trajectory.ServerCalls()) > 0
+	m.waived = len(e.Scenario.Gold) > 0 && goldShare(e, e.Trajectory.ServerCalls()) > 0
 	return m
 }
 
-func repeated(e episode) mark { return share(e, repeats(e.Trajectory)) }
+func repeatPenalty(e episode) mark { return share(e, repeats(e.Trajectory)) }
 
 // invalid counts the calls that could not be sent, but for those of a gold call's tool: these are steps towards it, see toolShare.
 func invalid(e episode) mark {
@@ -157,7 +157,7 @@ func invalid(e episode) mark {
 
 // parse weighs nothing in an episode that made some gold calls and not all, for the reason of share.
 func parse(e episode) mark {
-	why, done := parseError(e.Trajectory), made(e, e.Trajectory.ServerCalls())
+	why, done := parseError(e.Trajectory), goldShare(e, e.Trajectory.ServerCalls())
 	return mark{score: truth(why != ""), why: why, waived: done > 0 && done < 1}
 }
 

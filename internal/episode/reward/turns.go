@@ -30,7 +30,7 @@ func (p Turns) of(ctx context.Context, r Scorer, s *scenario.Scenario, t *trajec
 		if err != nil {
 			return nil, err
 		}
-		share := doneBy(s, &upTo, r)
+		share := checkShare(s, &upTo, r)
 		out[k] = now - way + p.Progress*(share-done)
 		way, done = now, share
 	}
@@ -58,8 +58,8 @@ func (r Scorer) onTheWay(ctx context.Context, s *scenario.Scenario, t *trajector
 	return sum, nil
 }
 
-// doneBy is the share of a scenario's checks that hold after the turns of a trajectory, of those that can be told then.
-func doneBy(s *scenario.Scenario, t *trajectory.Trajectory, r Scorer) float64 {
+// checkShare is the share of a scenario's checks that hold after the turns of a trajectory, of those that can be told then.
+func checkShare(s *scenario.Scenario, t *trajectory.Trajectory, r Scorer) float64 {
 	held, all := 0.0, 0.0
 	for _, c := range s.Checks {
 		if c.Type != scenario.CallCheck && c.AfterTurn == 0 {

@@ -77,8 +77,8 @@ type losses struct {
 	n     int
 }
 
-// lost is the call that ended an attempt; nil where the environment failed otherwise.
-func (l *losses) lost(call *chat.ToolCall, at int) {
+// blameCall is the call that ended an attempt; nil where the environment failed otherwise.
+func (l *losses) blameCall(call *chat.ToolCall, at int) {
 	switch {
 	case call == nil || l.n > 0 && call.Name != l.tool:
 		l.tool = ""

@@ -38,7 +38,7 @@ func (r *Runner) play(ctx context.Context, s scenario.Scenario, a Attempt, w *wi
 	}
 	// Whatever a cancelled policy or server reported, the cause is the cancellation.
 	if ctx.Err() != nil && p.end.Outcome != trajectory.OK {
-		p.end, p.err = environment.Interrupted(ctx), ctx.Err()
+		p.end, p.err = environment.EndOfCancel(ctx), ctx.Err()
 		p.end.Note(p.t)
 	}
 	p.t.Seconds = (time.Since(began) + p.recalled).Seconds()

@@ -99,7 +99,7 @@ func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) (
 		if !p.end.Again || ctx.Err() != nil {
 			return p.t, p.err
 		}
-		l.lost(p.end.Lost, p.at)
+		l.blameCall(p.end.Lost, p.at)
 		if retry < r.o.Retries {
 			continue
 		}

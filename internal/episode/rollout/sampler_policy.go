@@ -75,7 +75,7 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 		c := said[s.turn]
 		return s.reply(bridge, rewrite, len(messages), policy.Completion{IDs: c.CompletionIDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion}, c.Forced), nil
 	}
-	held, err := s.held(tools)
+	held, err := s.constraint(tools)
 	if err != nil {
 		return environment.Reply{}, err
 	}
@@ -101,7 +101,7 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 		return reply, nil
 	}
 	if len(c.IDs) < s.a.MaxTokens { // cut by the context
-		if results := s.results(messages); results > 0 && s.crowded(results, len(s.ids)-len(c.IDs), len(s.ids)) {
+		if results := s.results(messages); results > 0 && s.contextFull(results, len(s.ids)-len(c.IDs), len(s.ids)) {
 			return s.overflow(reply.Turn, results, len(s.ids)-len(c.IDs), len(s.ids)), nil
 		}
 	}
@@ -117,8 +117,8 @@ func (s *sampled) reply(bridge []int32, rewrite string, at int, c policy.Complet
 		PolicyVersion: c.PolicyVersion, ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls, ParseError: parseError}}
 }
 
-// held is what the turn is held to, nil where the policy is free. A tool that cannot be called now is not forced.
-func (s *sampled) held(tools []chat.Tool) (policy.Constraint, error) {
+// constraint is what the turn is held to, nil where the policy is free. A tool that cannot be called now is not forced.
+func (s *sampled) constraint(tools []chat.Tool) (policy.Constraint, error) {
 	f := s.a.Forced
 	i := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == f.Tool })
 	switch {
@@ -145,7 +145,7 @@ func (s *sampled) next(messages []chat.Message, tools []chat.Tool) (bridge []int
 // overflow is the reply for want of context: the prompt has numPrompt ids. Where it is the results of tools, or the task,
 // that fill it, the policy is not to blame: there is too little room.
 func (s *sampled) overflow(turn *trajectory.Turn, results, numPrompt, maxContext int) environment.Reply {
-	r := environment.Reply{Turn: turn, Stop: trajectory.StopContextOverflow, Crowded: s.crowded(results, numPrompt, maxContext),
+	r := environment.Reply{Turn: turn, Stop: trajectory.StopContextOverflow, Crowded: s.contextFull(results, numPrompt, maxContext),
 		Why: fmt.Sprintf("the context is full: %d of %d ids", numPrompt, maxContext)}
 	if r.Crowded {
 		r.Why = fmt.Sprintf("%s, %d of them results of tools; raise model.context, or lower rollout.max_result or rollout.max_turns", r.Why, results)
@@ -153,9 +153,9 @@ func (s *sampled) overflow(turn *trajectory.Turn, results, numPrompt, maxContext
 	return r
 }
 
-// crowded reports whether the results of tools fill the context, without which there would be room for a completion; or what
+// contextFull reports whether the results of tools fill the context, without which there would be room for a completion; or what
 // stands before the first one.
-func (s *sampled) crowded(results, numPrompt, maxContext int) bool {
+func (s *sampled) contextFull(results, numPrompt, maxContext int) bool {
 	if results > 0 {
 		return numPrompt-results+s.a.MaxTokens <= maxContext
 	}

@@ -134,7 +134,7 @@ func TestWordsOfTheUserAreNotTrained(t *testing.T) {
 	if err != nil || !strings.HasPrefix(policytest.Text(rows[0].IDs), policytest.Text(served)) || !strings.Contains(policytest.Text(served), "#W1") {
 		t.Errorf("trained behind %q, served behind %q", policytest.Text(rows[0].IDs), policytest.Text(served))
 	}
-	if !reflect.DeepEqual(got.Said(), []string{"Which?", "Shall I?", "Done."}) || got.Answer() != "Done." {
-		t.Errorf("said %q, answered %q", got.Said(), got.Answer())
+	if !reflect.DeepEqual(got.Answers(), []string{"Which?", "Shall I?", "Done."}) || got.Answer() != "Done." {
+		t.Errorf("said %q, answered %q", got.Answers(), got.Answer())
 	}
 }

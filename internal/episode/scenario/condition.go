@@ -61,7 +61,7 @@ func (c Check) AnswerUnmet(text string) string {
 		return "the answer is empty"
 	}
 	if c.Matches != nil {
-		text = unfenced(text)
+		text = stripFence(text)
 	}
 	return c.unmet(text, plain)
 }
@@ -85,8 +85,8 @@ func (c Check) unmet(text string, alone func(string) string) string {
 		n, found := lastNumber(text)
 		met = found && n.Near(*c.Number, c.Tolerance)
 	case c.OneOf != nil:
-		if n := named(text, c.OneOf); n != 1 {
-			return fmt.Sprintf("%s names %d of one_of, not 1", quoted(text), n)
+		if n := optionIn(text, c.OneOf); n != 1 {
+			return fmt.Sprintf("%s names %d of one_of, not 1", shortQuote(text), n)
 		}
 	case c.Set != nil:
 		return unmetSet(text, c.Set)
@@ -100,11 +100,11 @@ func (c Check) unmet(text string, alone func(string) string) string {
 	if met {
 		return ""
 	}
-	return fmt.Sprintf("%s does not meet %q", quoted(text), c.conditions()[0])
+	return fmt.Sprintf("%s does not meet %q", shortQuote(text), c.conditions()[0])
 }
 
-// quoted shows a text, short enough to stand in a sentence.
-func quoted(text string) string {
+// shortQuote shows a text, short enough to stand in a sentence.
+func shortQuote(text string) string {
 	const most = 120
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most]) + "..."
@@ -135,8 +135,8 @@ func lastNumber(text string) (grade.Decimal, bool) {
 	return n, err == nil
 }
 
-// unfenced is what stands in a Markdown fence, where the text is one.
-func unfenced(text string) string {
+// stripFence is what stands in a Markdown fence, where the text is one.
+func stripFence(text string) string {
 	inner, opened := strings.CutPrefix(text, "```")
 	inner, closed := strings.CutSuffix(inner, "```")
 	_, body, lines := strings.Cut(inner, "\n") // the first line names the language
@@ -146,9 +146,9 @@ func unfenced(text string) string {
 	return strings.TrimSpace(body)
 }
 
-// named counts the options that a text names as whole words. One that stands within a longer one, as York in New York, is
+// optionIn counts the options that a text names as whole words. One that stands within a longer one, as York in New York, is
 // not named there.
-func named(text string, options []string) int {
+func optionIn(text string, options []string) int {
 	n := 0
 	for _, option := range longestFirst(options) {
 		found := false

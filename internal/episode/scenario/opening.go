@@ -17,9 +17,9 @@ func (s *Scenario) Opening() []chat.Message {
 	case len(s.Messages) > 0:
 		return slices.Clone(s.Messages)
 	case s.Task == "" && s.User != nil:
-		return spoken(s.User.first())
+		return userWords(s.User.first())
 	}
-	return spoken(s.Task)
+	return userWords(s.Task)
 }
 
 // Asks is what the user says last before the policy's first turn: the task. Of a user whose first words are not known, it is

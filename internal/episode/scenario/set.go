@@ -13,7 +13,7 @@ var between = regexp.MustCompile(`^(?:\n[ \t]*(?:[-*•+]|\d+[.)])[ \t]+|[\s,;&\
 // unmetSet says why a text does not list exactly the wanted entries, in any order, or "". What stands before a colon, as in
 // "The files are: a, b", may be anything.
 func unmetSet(text string, want []string) string {
-	first := unlisted(text, want)
+	first := stripEntries(text, want)
 	why := first
 	for rest := text; why != ""; {
 		i := strings.IndexByte(rest, ':')
@@ -22,14 +22,14 @@ func unmetSet(text string, want []string) string {
 		}
 		rest = rest[i+1:]
 		if strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\n") {
-			why = unlisted(rest, want)
+			why = stripEntries(rest, want)
 		}
 	}
 	return ""
 }
 
-// unlisted takes a text apart, entry by entry, the longest that fits first: an entry may hold a comma.
-func unlisted(text string, want []string) string {
+// stripEntries takes a text apart, entry by entry, the longest that fits first: an entry may hold a comma.
+func stripEntries(text string, want []string) string {
 	found := map[string]bool{}
 	entries := longestFirst(want)
 	whole := "\n" + strings.TrimSpace(text) // so that a bullet at the very beginning begins a line
@@ -48,13 +48,13 @@ func unlisted(text string, want []string) string {
 		}
 		n := len(between.FindString(whole[at:]))
 		if n == 0 {
-			return fmt.Sprintf("%s lists more than the set", quoted(strings.TrimSpace(whole[at:])))
+			return fmt.Sprintf("%s lists more than the set", shortQuote(strings.TrimSpace(whole[at:])))
 		}
 		at += n
 	}
 	for _, e := range want {
 		if !found[e] {
-			return fmt.Sprintf("%s does not list %q", quoted(text), e)
+			return fmt.Sprintf("%s does not list %q", shortQuote(text), e)
 		}
 	}
 	return ""

@@ -77,7 +77,7 @@ func (s *Scenario) WriteText(w io.Writer) error {
 // writeUser writes who speaks with the policy, and how.
 func (s *Scenario) writeUser(line func(name, text string)) {
 	u := s.User
-	if u.Scripted() {
+	if u.HasScript() {
 		for _, text := range s.Replies() {
 			line("then says", text)
 		}

@@ -73,8 +73,8 @@ func Together(scenarios []Scenario) []string {
 	return keys
 }
 
-// asked are the calls of a scenario: its gold calls, and those that its checks want.
-func (s *Scenario) asked() []Gold {
+// wantedCalls are the calls of a scenario: its gold calls, and those that its checks want.
+func (s *Scenario) wantedCalls() []Gold {
 	calls := s.Gold
 	for _, c := range s.Checks {
 		if c.Type == CallCheck {
@@ -87,7 +87,7 @@ func (s *Scenario) asked() []Gold {
 // Tools are the names of the tools that a scenario asks for, each once, in order.
 func (s *Scenario) Tools() []string {
 	var names []string
-	for _, c := range s.asked() {
+	for _, c := range s.wantedCalls() {
 		if !slices.Contains(names, c.Name) {
 			names = append(names, c.Name)
 		}
@@ -97,7 +97,7 @@ func (s *Scenario) Tools() []string {
 
 // Calls are the calls by which a scenario is split, each written in one form, such as add {"a":1}; none where it asks for none.
 func (s *Scenario) Calls() []string {
-	if len(s.asked()) == 0 {
+	if len(s.wantedCalls()) == 0 {
 		return nil
 	}
 	calls := callsOf(*s)
@@ -110,7 +110,7 @@ func (s *Scenario) Calls() []string {
 // callsOf are the calls a scenario asks for, each written in one form; at least one text.
 func callsOf(s Scenario) []string {
 	var bare, out []string
-	for _, c := range s.asked() {
+	for _, c := range s.wantedCalls() {
 		arguments := jsontext.Value(bytes.Clone(c.Arguments))
 		if err := arguments.Canonicalize(); err != nil { // Validate refuses such arguments
 			arguments = jsontext.Value(c.Arguments)

@@ -36,13 +36,13 @@ const (
 // EndTokens are what ends a conversation.
 func EndTokens() []string { return []string{OutOfScopeToken, StopToken, TransferToken} }
 
-// Scripted reports whether the user has a script, and needs no model.
-func (u *User) Scripted() bool { return len(u.Says) > 0 }
+// HasScript reports whether the user has a script, and needs no model.
+func (u *User) HasScript() bool { return len(u.Says) > 0 }
 
 // Limit is how many messages the user may write, the first included; 0 where its script says it.
 func (u *User) Limit() int {
 	switch {
-	case u.Scripted():
+	case u.HasScript():
 		return 0
 	case u.MaxTurns == 0:
 		return 10
@@ -52,7 +52,7 @@ func (u *User) Limit() int {
 
 // first are the user's first words, "" where a model is to find them.
 func (u *User) first() string {
-	if u.First == "" && u.Scripted() {
+	if u.First == "" && u.HasScript() {
 		return u.Says[0]
 	}
 	return u.First
@@ -69,19 +69,19 @@ func (s *Scenario) Replies() []string {
 // UserBegins reports whether a model is to find the user's first words, so that no opening is known before an episode.
 func (s *Scenario) UserBegins() bool { return s.User != nil && len(s.Opening()) == 0 }
 
-// PlayedByModel reports whether some scenario has a user that a model must play.
-func PlayedByModel(scenarios []Scenario) bool {
-	return slices.ContainsFunc(scenarios, func(s Scenario) bool { return s.User != nil && !s.User.Scripted() })
+// NeedUserModel reports whether some scenario has a user that a model must play.
+func NeedUserModel(scenarios []Scenario) bool {
+	return slices.ContainsFunc(scenarios, func(s Scenario) bool { return s.User != nil && !s.User.HasScript() })
 }
 
 // validate says what is wrong with a user, or nil. opened says whether the scenario has an opening without it.
 func (u *User) validate(opened bool) error {
 	switch {
-	case u.Goal == "" && !u.Scripted():
+	case u.Goal == "" && !u.HasScript():
 		return errors.New(`"user" has neither "goal", for a model that plays it, nor "says", a script`)
-	case u.Goal != "" && u.Scripted():
+	case u.Goal != "" && u.HasScript():
 		return errors.New(`"user" has both "goal" and "says": a model plays it, or a script`)
-	case u.Scripted() && (u.Persona != "" || u.Knows != nil || u.MaxTurns != 0):
+	case u.HasScript() && (u.Persona != "" || u.Knows != nil || u.MaxTurns != 0):
 		return errors.New(`"persona", "knows" and "max_turns" are for a model that plays the user, and do not go with "says"`)
 	case opened && u.First != "":
 		return errors.New(`"first" of "user" are its first words, which "task" or "messages" say already`)
@@ -128,8 +128,8 @@ func validateKnows(knows json.RawMessage) error {
 	return errors.New(`"knows" of "user" must be a text, or an object of facts`)
 }
 
-// spoken are the user's own words of an opening.
-func spoken(text string) []chat.Message {
+// userWords are the user's own words of an opening.
+func userWords(text string) []chat.Message {
 	if text == "" {
 		return nil
 	}

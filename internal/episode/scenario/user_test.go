@@ -53,7 +53,7 @@ func TestUserIsRead(t *testing.T) {
 			t.Errorf("row %d replies %q", i, got)
 		}
 	}
-	if !scenario.PlayedByModel(list) || scenario.PlayedByModel(list[7:12]) {
+	if !scenario.NeedUserModel(list) || scenario.NeedUserModel(list[7:12]) {
 		t.Error("who needs a model is not told")
 	}
 	path := filepath.Join(t.TempDir(), "again.jsonl")

@@ -74,7 +74,7 @@ func (c Check) Validate() error {
 
 // validateKeys refuses keys of other types, which would say nothing.
 func (c Check) validateKeys(k kind) error {
-	given, err := c.given()
+	given, err := c.keys()
 	if err != nil {
 		return err
 	}
@@ -110,8 +110,8 @@ func (c Check) validateKeys(k kind) error {
 	return nil
 }
 
-// given are the keys that the check has, but for its type.
-func (c Check) given() ([]string, error) {
+// keys are the keys that the check has, but for its type.
+func (c Check) keys() ([]string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err

@@ -50,9 +50,9 @@ const CannotEvaluate = " cannot be evaluated: "
 
 var unevaluated = regexp.MustCompile(`^(checks\[\d+\] \(\w+\))` + CannotEvaluate)
 
-// Unevaluated is the name of the check that could not be evaluated and thereby ended the episode, such as "checks[0] (sql)";
+// CutReason is the name of the check that could not be evaluated and thereby ended the episode, such as "checks[0] (sql)";
 // "" where another thing ended it.
-func (t *Trajectory) Unevaluated() string {
+func (t *Trajectory) CutReason() string {
 	if m := unevaluated.FindStringSubmatch(t.Error); m != nil {
 		return m[1]
 	}

@@ -16,8 +16,8 @@ type Shown struct {
 	Names   []string    `json:"names,omitempty"` // or these of it
 }
 
-// ShownOf describes tools by a catalog with this hash and these tools.
-func ShownOf(tools, catalog []chat.Tool, hash string) Shown {
+// DescribeTools describes tools by a catalog with this hash and these tools.
+func DescribeTools(tools, catalog []chat.Tool, hash string) Shown {
 	s := Shown{Catalog: hash}
 	rest := slices.IndexFunc(tools, func(t chat.Tool) bool {
 		return slices.ContainsFunc(catalog, func(c chat.Tool) bool { return same(t, c) })

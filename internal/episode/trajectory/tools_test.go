@@ -38,7 +38,7 @@ func TestShownRoundTrip(t *testing.T) {
 		if !ordered {
 			tools = rapid.Permutation(tools).Draw(r, "order")
 		}
-		s := trajectory.ShownOf(tools, catalog, "h")
+		s := trajectory.DescribeTools(tools, catalog, "h")
 		text, err := json.Marshal(s)
 		if err != nil {
 			r.Fatal(err)
@@ -63,10 +63,10 @@ func TestShownRoundTrip(t *testing.T) {
 // A tool that changed since is not the one that was shown, and one that is gone is named.
 func TestShownOfAnotherCatalog(t *testing.T) {
 	shown := []chat.Tool{tool("a", "old")}
-	if s := trajectory.ShownOf(shown, []chat.Tool{tool("a", "new"), tool("b", "")}, "h"); len(s.Own) != 1 {
+	if s := trajectory.DescribeTools(shown, []chat.Tool{tool("a", "new"), tool("b", "")}, "h"); len(s.Own) != 1 {
 		t.Errorf("%+v", s)
 	}
-	s := trajectory.ShownOf(shown, []chat.Tool{tool("a", "old"), tool("b", "")}, "h")
+	s := trajectory.DescribeTools(shown, []chat.Tool{tool("a", "old"), tool("b", "")}, "h")
 	if _, err := s.Tools([]chat.Tool{tool("b", "")}); err == nil {
 		t.Error("a tool that the catalog lacks was found in it")
 	}

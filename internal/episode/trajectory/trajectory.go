@@ -214,8 +214,8 @@ func (t *Trajectory) ServerCalls() []ToolResult {
 	return calls
 }
 
-// CompletedWith is the answer in a call of complete_task.
-func CompletedWith(c chat.ToolCall) (answer string, err error) {
+// FinalAnswer is the answer in a call of complete_task.
+func FinalAnswer(c chat.ToolCall) (answer string, err error) {
 	var given struct {
 		Answer *string `json:"answer"`
 	}
@@ -229,7 +229,7 @@ func CompletedWith(c chat.ToolCall) (answer string, err error) {
 // otherwise. A simulated user's last words may stand behind it.
 func (t *Trajectory) Answer() string {
 	if k := len(t.Turns); k > 0 && len(t.Turns[k-1].Results) == 1 && t.Turns[k-1].Results[0].Ends {
-		answer, _ := CompletedWith(t.Turns[k-1].Results[0].Call)
+		answer, _ := FinalAnswer(t.Turns[k-1].Results[0].Call)
 		return answer
 	}
 	n := len(t.Messages)

@@ -27,8 +27,8 @@ const (
 	EndedByTool       = "tool"         // it called a tool that ends the conversation
 )
 
-// Said are the policy's messages to its user, in order: those without a call. Text beside a call is not shown to the user.
-func (t *Trajectory) Said() []string {
+// Answers are the policy's messages to its user, in order: those without a call. Text beside a call is not shown to the user.
+func (t *Trajectory) Answers() []string {
 	var said []string
 	for _, m := range t.Messages[min(t.Opening, len(t.Messages)):] {
 		if m.Role == chat.Assistant && len(m.ToolCalls) == 0 && m.Content != "" {

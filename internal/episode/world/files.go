@@ -86,7 +86,7 @@ func (w *Watch) file(c scenario.Check) (trajectory.Observation, error) {
 	if err != nil {
 		return trajectory.Observation{}, err
 	}
-	saw := bounded(kept.String())
+	saw := shortObservation(kept.String())
 	switch {
 	case saw.Status == trajectory.TooLong:
 		saw.Text = fmt.Sprintf("%d bytes, and %d are recorded", size, maxText)
@@ -143,9 +143,9 @@ func (w *Watch) files(c scenario.Check) (state, error) {
 			return fs.SkipDir
 		case name == ".":
 			return nil
-		case ignored(name, c.Ignore) && d.IsDir():
+		case matchesAny(name, c.Ignore) && d.IsDir():
 			return fs.SkipDir
-		case ignored(name, c.Ignore):
+		case matchesAny(name, c.Ignore):
 			return nil
 		case len(found) == maxFiles:
 			return errTooMany
@@ -156,8 +156,8 @@ func (w *Watch) files(c scenario.Check) (state, error) {
 	return found, err
 }
 
-// ignored reports whether a pattern fits a path, or, where it has no slash, the last part of it.
-func ignored(name string, patterns []string) bool {
+// matchesAny reports whether a pattern fits a path, or, where it has no slash, the last part of it.
+func matchesAny(name string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		of := name
 		if !strings.Contains(pattern, "/") {

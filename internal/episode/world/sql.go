@@ -59,7 +59,7 @@ func (w *Watch) query(ctx context.Context, c scenario.Check) (trajectory.Observa
 	ctx, cancel := context.WithTimeoutCause(ctx, queryTime, fmt.Errorf("the query took longer than %s", queryTime))
 	defer cancel()
 	text, err := rowsOf(ctx, filepath.Join(folder, "copy"), c.Query)
-	return judged(ctx, text, err)
+	return classifyError(ctx, text, err)
 }
 
 func copyOut(root *os.Root, name, to string) error {
@@ -85,12 +85,12 @@ type ranInto struct{ error }
 
 func (r ranInto) Unwrap() error { return r.error }
 
-// judged tells what the database is like, which is seen, from what keeps it from being looked at.
-func judged(ctx context.Context, text string, err error) (trajectory.Observation, error) {
+// classifyError tells what the database is like, which is seen, from what keeps it from being looked at.
+func classifyError(ctx context.Context, text string, err error) (trajectory.Observation, error) {
 	var failed *sqlite.Error
 	switch {
 	case err == nil:
-		return bounded(text), nil
+		return shortObservation(text), nil
 	case ctx.Err() != nil:
 		return trajectory.Observation{}, context.Cause(ctx)
 	case errors.Is(err, errTooLong):

@@ -59,7 +59,7 @@ func Open(ctx context.Context, session Session, checks []scenario.Check, program
 		}
 		found, err := w.state(ctx, c)
 		if err != nil {
-			return nil, w.lost(ctx, i, err)
+			return nil, w.endOfCheck(ctx, i, err)
 		}
 		w.before[c.Look()] = found
 	}
@@ -88,7 +88,7 @@ func (w *Watch) look(ctx context.Context, t *trajectory.Trajectory, due func(sce
 		}
 		saw, err := w.see(ctx, c, t)
 		if err != nil {
-			return w.lost(ctx, i, err)
+			return w.endOfCheck(ctx, i, err)
 		}
 		saw.Look = look
 		t.Seen = append(t.Seen, saw)
@@ -114,11 +114,11 @@ func (w *Watch) see(ctx context.Context, c scenario.Check, t *trajectory.Traject
 	if err != nil {
 		return trajectory.Observation{}, err
 	}
-	return bounded(changes(w.before[c.Look()], now)), nil
+	return shortObservation(changes(w.before[c.Look()], now)), nil
 }
 
-// bounded is a text as it was seen, where it is short enough for the record.
-func bounded(text string) trajectory.Observation {
+// shortObservation is a text as it was seen, where it is short enough for the record.
+func shortObservation(text string) trajectory.Observation {
 	if len(text) > maxText {
 		return trajectory.Observation{Status: trajectory.TooLong, Text: fmt.Sprintf("%d bytes, and %d are recorded", len(text), maxText)}
 	}
@@ -130,9 +130,9 @@ func (w *Watch) ask(ctx context.Context, c scenario.Check) (trajectory.Observati
 	r := w.session.Probe(ctx, c.Probe())
 	switch r.Status {
 	case trajectory.CallOK:
-		return bounded(textOf(r)), nil
+		return shortObservation(textOf(r)), nil
 	case trajectory.CallToolError:
-		saw := bounded(r.Text)
+		saw := shortObservation(r.Text)
 		if saw.Status == trajectory.Seen {
 			saw.Status = trajectory.Refused
 		}
@@ -156,8 +156,8 @@ func (l callLost) Error() string {
 	return fmt.Sprintf("the call of %s: %s: %s", l.result.Call.Name, l.result.Status, l.result.Error)
 }
 
-// lost is how an error of check i ends the episode.
-func (w *Watch) lost(ctx context.Context, i int, err error) *Lost {
+// endOfCheck is how an error of check i ends the episode.
+func (w *Watch) endOfCheck(ctx context.Context, i int, err error) *Lost {
 	l := &Lost{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError,
 		Why: fmt.Sprintf("checks[%d] (%s)%s%v", i, w.checks[i].Type, trajectory.CannotEvaluate, err)}
 	if call, ok := err.(callLost); ok && ctx.Err() == nil {

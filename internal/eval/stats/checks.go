@@ -38,7 +38,7 @@ func ByChecks(byID map[string]*scenario.Scenario, defaults grade.Defaults, known
 		Episode:    func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, defaults) },
 		ExtraCalls: func(t *trajectory.Trajectory) int { return reward.ExtraCalls(byID[t.ScenarioID], t) },
 		Attacked: func(t *trajectory.Trajectory) (bool, bool, bool) {
-			return reward.Attacked(byID[t.ScenarioID], t, defaults)
+			return reward.AttackOutcome(byID[t.ScenarioID], t, defaults)
 		},
 		Unjudged: func(t *trajectory.Trajectory) []string { return reward.Unseen(byID[t.ScenarioID], t) },
 		Wanted: func(r trajectory.ToolResult, id string) bool {
@@ -53,10 +53,10 @@ func ByChecks(byID map[string]*scenario.Scenario, defaults grade.Defaults, known
 
 // describe fills in what a scenario says of its rows.
 func describe(r *Row, s *scenario.Scenario, known Known) {
-	r.Tags, r.Kind, r.Family = s.Tags, tagged(s.Tags, KindTag), tagged(s.Tags, FamilyTag)
+	r.Tags, r.Kind, r.Family = s.Tags, tagValue(s.Tags, KindTag), tagValue(s.Tags, FamilyTag)
 	r.Difficulty, r.NumGold = s.Difficulty, len(s.Gold)
 	if r.Difficulty == "" {
-		r.Difficulty = tagged(s.Tags, "difficulty:")
+		r.Difficulty = tagValue(s.Tags, "difficulty:")
 	}
 	r.MissingTool = slices.Contains(s.Tags, MissingToolTag)
 	r.NoTool = len(s.Gold) == 0 && slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.NoCallCheck && c.Name == "" })
@@ -74,8 +74,8 @@ func describe(r *Row, s *scenario.Scenario, known Known) {
 	}
 }
 
-// tagged is the value of the first tag that begins with prefix, "" without one.
-func tagged(tags []string, prefix string) string {
+// tagValue is the value of the first tag that begins with prefix, "" without one.
+func tagValue(tags []string, prefix string) string {
 	for _, t := range tags {
 		if value, ok := strings.CutPrefix(t, prefix); ok {
 			return value

@@ -71,8 +71,8 @@ func merge(units map[string]*unit) (cells []sums, n int) {
 	return cells, len(units)
 }
 
-// paired adds up the scenarios that both systems have, by cluster: a cluster's sums of the old and of the new system.
-func paired(old, new map[string]*unit) (cells [][2]sums, n int) {
+// pairByCluster adds up the scenarios that both systems have, by cluster: a cluster's sums of the old and of the new system.
+func pairByCluster(old, new map[string]*unit) (cells [][2]sums, n int) {
 	at := map[string]int{}
 	for _, id := range slices.Sorted(maps.Keys(old)) {
 		other, both := new[id]

@@ -32,7 +32,7 @@ const fewClusters = 12
 // of them in 2 / 2^5 = 6% of the comparisons, so none that is right in 95% can call that a difference (the sign test). Intervals then cover
 // 98 to 99%, and no other can do better.
 func Compare(old, new []Row, m Metric, b Bootstrap) Interval {
-	pairs, n := paired(gather(old, m), gather(new, m))
+	pairs, n := pairByCluster(gather(old, m), gather(new, m))
 	return compare(pairs, n, m.Scale, b)
 }
 

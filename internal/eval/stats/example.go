@@ -79,9 +79,9 @@ func compact(v any) string {
 	return string(text)
 }
 
-// Failed reports whether an episode did not do what it was asked: it did not pass its checks, as rates count it; of one that was
+// Fails reports whether an episode did not do what it was asked: it did not pass its checks, as rates count it; of one that was
 // not judged, that it did not end by itself.
-func (e Example) Failed() bool {
+func (e Example) Fails() bool {
 	for _, term := range e.Trajectory.Terms {
 		switch {
 		case term.Name == ChecksTerm:
@@ -123,10 +123,10 @@ func (e Example) WriteText(w io.Writer) error {
 	t := e.Trajectory
 	fmt.Fprintf(&b, "episode %s\n%s\n", e.Name(), e.Facts())
 	if t.Error != "" {
-		b.WriteString("error: " + indented(t.Error) + "\n")
+		b.WriteString("error: " + indent(t.Error) + "\n")
 	}
 	if t.Rating != nil {
-		fmt.Fprintf(&b, "rated %.4g  %s\n", t.Rating.Score, indented(t.Rating.Note))
+		fmt.Fprintf(&b, "rated %.4g  %s\n", t.Rating.Score, indent(t.Rating.Note))
 	}
 	results := t.Calls()
 	for i, m := range t.Messages {
@@ -150,7 +150,7 @@ func (e Example) WriteText(w io.Writer) error {
 		for _, term := range t.Terms {
 			why := ""
 			if term.Why != "" && term.Name != ChecksTerm {
-				why = ": " + indented(term.Why)
+				why = ": " + indent(term.Why)
 			}
 			if term.Name == reward.ExtraTerm {
 				why += "  (the weight is minus what checks and end earned; rewards.extra is in the score)"
@@ -162,13 +162,13 @@ func (e Example) WriteText(w io.Writer) error {
 		b.WriteString("\nseen by checks\n")
 	}
 	for _, o := range t.Seen {
-		fmt.Fprintf(&b, "  %s: %s\n", indented(o.Look), o.Status)
+		fmt.Fprintf(&b, "  %s: %s\n", indent(o.Look), o.Status)
 		if o.Text != "" {
-			b.WriteString("    " + strings.ReplaceAll(indented(o.Text), "\n", "\n  ") + "\n")
+			b.WriteString("    " + strings.ReplaceAll(indent(o.Text), "\n", "\n  ") + "\n")
 		}
 	}
 	for _, server := range e.Servers() {
-		fmt.Fprintf(&b, "\nstderr of %s\n  %s\n", server, indented(t.Stderr[server]))
+		fmt.Fprintf(&b, "\nstderr of %s\n  %s\n", server, indent(t.Stderr[server]))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -181,7 +181,7 @@ func (v Verdict) String() string {
 	case v.Why == "":
 		return "failed  " + v.Check
 	}
-	return "failed  " + v.Check + ": " + indented(v.Why)
+	return "failed  " + v.Check + ": " + indent(v.Why)
 }
 
 // writeMessage writes one message. A tool's has its result's status before it, taken from the front of results.
@@ -197,22 +197,22 @@ func writeMessage(b *strings.Builder, m chat.Message, results *[]trajectory.Tool
 	}
 	b.WriteString("\n" + head + "\n")
 	if m.ReasoningContent != "" {
-		b.WriteString("  (thinks) " + indented(m.ReasoningContent) + "\n")
+		b.WriteString("  (thinks) " + indent(m.ReasoningContent) + "\n")
 	}
 	if m.Content != "" {
-		b.WriteString("  " + indented(m.Content) + "\n")
+		b.WriteString("  " + indent(m.Content) + "\n")
 	}
 	for _, c := range m.ToolCalls {
-		b.WriteString("  calls " + c.Name + " " + indented(c.Arguments) + "\n")
+		b.WriteString("  calls " + c.Name + " " + indent(c.Arguments) + "\n")
 	}
 	for _, note := range []struct{ name, text string }{{"error", r.Error}, {"warning", r.Warning}, {"approval", r.Approval}} {
 		if note.text != "" && note.text != m.Content {
-			b.WriteString("  (" + note.name + ") " + indented(note.text) + "\n")
+			b.WriteString("  (" + note.name + ") " + indent(note.text) + "\n")
 		}
 	}
 }
 
-// indented keeps a text of several lines under its head: what a server wrote must not look like hone's own lines.
-func indented(text string) string {
+// indent keeps a text of several lines under its head: what a server wrote must not look like hone's own lines.
+func indent(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 }

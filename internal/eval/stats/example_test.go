@@ -43,7 +43,7 @@ func TestExampleAsText(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
 	}
-	if !e.Failed() {
+	if !e.Fails() {
 		t.Error("it did not fail")
 	}
 
@@ -56,14 +56,14 @@ func TestExampleAsText(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	e.Trajectory.Terms = nil
-	if v := e.Verdicts(); v != nil || e.Failed() {
+	if v := e.Verdicts(); v != nil || e.Fails() {
 		t.Errorf("not judged: %+v", v)
 	}
 	e.Trajectory.Outcome = trajectory.Limit
-	if !e.Failed() {
+	if !e.Fails() {
 		t.Error("one that a limit ended is no failure")
 	}
-	if e.Trajectory.Terms = []trajectory.Term{{Name: ChecksTerm, Score: 1, Weight: 1}}; e.Failed() {
+	if e.Trajectory.Terms = []trajectory.Term{{Name: ChecksTerm, Score: 1, Weight: 1}}; e.Fails() {
 		t.Error("one that passes its checks is a success in the rates, and a failure here")
 	}
 }

@@ -53,8 +53,8 @@ func (i Interval) doubt() string {
 	return ""
 }
 
-// Decided reports whether it leaves out 0: whether a difference is known to be above it, or below.
-func (i Interval) Decided() bool { return i.N > 0 && (i.Low > 0 || i.High < 0) }
+// ExcludesZero reports whether it leaves out 0: whether a difference is known to be above it, or below.
+func (i Interval) ExcludesZero() bool { return i.N > 0 && (i.Low > 0 || i.High < 0) }
 
 // Jointly is b for each of n intervals that are to hold together: all of them with the probability b.Level. The chance to miss is split
 // evenly (Bonferroni's inequality), whatever the intervals have in common.

@@ -47,9 +47,9 @@ func (d Design) Variance(difference float64, repeats int) float64 {
 	return max((v0+v1)*within-2*d.Across*math.Sqrt(v0*v1), size*(1-size)/k)
 }
 
-// clustered is Variance times the design effect of families (Kish 1965, "Survey Sampling": 1 + (size - 1) correlation). What scenarios of a
+// designEffect is Variance times the design effect of families (Kish 1965, "Survey Sampling": 1 + (size - 1) correlation). What scenarios of a
 // family have in common is not made less by repeats, so the correlation is the greater the more repeats there are, up to 1.
-func (d Design) clustered(difference float64, repeats int) float64 {
+func (d Design) designEffect(difference float64, repeats int) float64 {
 	v := d.Variance(difference, repeats)
 	return v + (d.familySize()-1)*min(v, d.Family*d.Variance(difference, 1))
 }
@@ -66,7 +66,7 @@ func (d Design) Scenarios(difference, power float64, repeats int) int {
 	if p := d.Rate + difference; math.Abs(difference) < MinDifference || p < 0 || p > 1 {
 		return 0
 	}
-	variance := d.clustered(difference, repeats)
+	variance := d.designEffect(difference, repeats)
 	enough := func(n int) bool { return d.reach(n, power)*math.Sqrt(variance/float64(n)) <= math.Abs(difference) }
 	high := 2
 	for !enough(high) {
@@ -95,7 +95,7 @@ func (d Design) Detectable(n int, power float64, repeats int) (difference float6
 	found = false
 	low, high := 0.0, 1-d.Rate
 	enough := func(x float64) bool {
-		return n > 1 && d.reach(n, power)*math.Sqrt(d.clustered(x, repeats)/float64(n)) <= x
+		return n > 1 && d.reach(n, power)*math.Sqrt(d.designEffect(x, repeats)/float64(n)) <= x
 	}
 	if !enough(high) {
 		return high, false

@@ -43,7 +43,7 @@ func recovery(t *trajectory.Trajectory, wanted func(trajectory.ToolResult) bool)
 			}
 		}
 		open = still
-		if malformed(t, turn) && !broken {
+		if hasBadCall(t, turn) && !broken {
 			broken = true
 			numFailed++
 		}

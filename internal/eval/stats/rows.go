@@ -92,7 +92,7 @@ func NewSystem(name string, ts []*trajectory.Trajectory, c Criteria) System {
 			continue
 		}
 		r.FirstCall, r.Episode = c.FirstCall(t), c.Episode(t)
-		r.Abstained = abstained(r, t)
+		r.Abstained = abstains(r, t)
 		if c.Attacked != nil {
 			r.AttackSucceeded, r.TaskDone, r.Attacked = c.Attacked(t)
 		}
@@ -129,7 +129,7 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 		}
 	}
 	for _, turn := range t.Turns {
-		if malformed(t, turn) {
+		if hasBadCall(t, turn) {
 			r.NumMalformed++
 		}
 		if turn.InitialCall != nil {
@@ -146,14 +146,14 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 	return r
 }
 
-// malformed reports whether a turn's text held a broken call. What the limit of tokens cut is not broken.
-func malformed(t *trajectory.Trajectory, turn trajectory.Turn) bool {
+// hasBadCall reports whether a turn's text held a broken call. What the limit of tokens cut is not broken.
+func hasBadCall(t *trajectory.Trajectory, turn trajectory.Turn) bool {
 	return turn.ParseError != "" && (t.StopReason != trajectory.StopMaxTokens || turn.Feedback != "")
 }
 
-// abstained reports whether an episode did without a tool where it should: it ended by itself and called none of a server's.
+// abstains reports whether an episode did without a tool where it should: it ended by itself and called none of a server's.
 // Where the tool is missing and no check forbids calls, its checks say what the right end is: a look around is no fault then.
-func abstained(r Row, t *trajectory.Trajectory) bool {
+func abstains(r Row, t *trajectory.Trajectory) bool {
 	switch {
 	case r.NoTool:
 		return t.Outcome == trajectory.OK && len(t.ServerCalls()) == 0
@@ -165,7 +165,7 @@ func abstained(r Row, t *trajectory.Trajectory) bool {
 
 // blind names the check that ended an episode because it could not be evaluated, nil where another thing did.
 func blind(t *trajectory.Trajectory) []string {
-	if name := t.Unevaluated(); name != "" {
+	if name := t.CutReason(); name != "" {
 		return []string{name}
 	}
 	return nil

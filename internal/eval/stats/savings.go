@@ -2,11 +2,11 @@ package stats
 
 import "math"
 
-// Saved is the share of an amount that new needs less than old: 1 minus new's mean by old's, over the scenarios that both have it of. Its
+// Saving is the share of an amount that new needs less than old: 1 minus new's mean by old's, over the scenarios that both have it of. Its
 // interval is of the paired bootstrap: clusters are drawn with replacement, each with the rows of both systems, as in Compare, and the
 // percentiles of the shares are taken, as far out as Compare takes those of the difference.
-func Saved(old, new []Row, m Metric, b Bootstrap) Interval {
-	pairs, n := paired(gather(old, m), gather(new, m))
+func Saving(old, new []Row, m Metric, b Bootstrap) Interval {
+	pairs, n := pairByCluster(gather(old, m), gather(new, m))
 	if len(pairs) == 0 {
 		return Interval{}
 	}

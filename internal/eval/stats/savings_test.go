@@ -22,7 +22,7 @@ func TestSaved(t *testing.T) {
 			old = append(old, Row{ScenarioID: fmt.Sprint(i), NumPromptTokens: int(base * 100)})
 			new = append(new, Row{ScenarioID: fmt.Sprint(i), NumPromptTokens: int(base * 100 * kept)})
 		}
-		s := Saved(old, new, Tokens(), Bootstrap{Seed: 1, NumResamples: 400})
+		s := Saving(old, new, Tokens(), Bootstrap{Seed: 1, NumResamples: 400})
 		if !(s.Low < s.Mean && s.Mean < s.High) || s.N != 60 {
 			t.Fatalf("%+v", s)
 		}
@@ -35,10 +35,10 @@ func TestSaved(t *testing.T) {
 	}
 	rows := []Row{{ScenarioID: "a", NumTurns: 3, NumInitialCalls: 1}, {ScenarioID: "b", NumTurns: 2}}
 	without := []Row{{ScenarioID: "a", NumTurns: 3}, {ScenarioID: "b", NumTurns: 2}}
-	if s := Saved(without, rows, Requests(), Bootstrap{NumResamples: 100}); math.Abs(s.Mean-0.2) > 1e-12 || !s.TooFew {
+	if s := Saving(without, rows, Requests(), Bootstrap{NumResamples: 100}); math.Abs(s.Mean-0.2) > 1e-12 || !s.TooFew {
 		t.Errorf("%+v", s)
 	}
-	if s := Saved(without, without, Requests(), Bootstrap{NumResamples: 100}); s.Mean != 0 || s.Low != 0 || s.High != 0 {
+	if s := Saving(without, without, Requests(), Bootstrap{NumResamples: 100}); s.Mean != 0 || s.Low != 0 || s.High != 0 {
 		t.Errorf("%+v", s)
 	}
 }

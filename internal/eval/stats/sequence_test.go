@@ -103,7 +103,7 @@ func TestSequenceDecides(t *testing.T) {
 				u := r.Float64()
 				s.Add(oneIf(u > 1-x.better) - oneIf(u < x.worse))
 			}
-			if i := s.Interval(); i.Decided() && (i.Low > 0) == (x.better > x.worse) {
+			if i := s.Interval(); i.ExcludesZero() && (i.Low > 0) == (x.better > x.worse) {
 				decided++
 			}
 		}
@@ -111,7 +111,7 @@ func TestSequenceDecides(t *testing.T) {
 			t.Errorf("%+v: %d of 200 are decided", x, decided)
 		}
 	}
-	if s := NewSequence(Bootstrap{}); s.Interval().Decided() || s.Interval() != (Interval{Low: -1, High: 1, Method: BettingSequence}) {
+	if s := NewSequence(Bootstrap{}); s.Interval().ExcludesZero() || s.Interval() != (Interval{Low: -1, High: 1, Method: BettingSequence}) {
 		t.Errorf("nothing was added: %+v", s.Interval())
 	}
 }
@@ -232,6 +232,6 @@ func ExampleSequence() {
 		s.Add(0)
 	}
 	i := s.Interval()
-	fmt.Printf("%.2f [%.2f, %.2f] after %d, decided: %v\n", i.Mean, i.Low, i.High, i.N, i.Decided())
+	fmt.Printf("%.2f [%.2f, %.2f] after %d, decided: %v\n", i.Mean, i.Low, i.High, i.N, i.ExcludesZero())
 	// Output: 0.50 [0.18, 0.81] after 24, decided: true
 }

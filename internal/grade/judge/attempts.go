@@ -58,7 +58,7 @@ func attemptsOf(ts []*trajectory.Trajectory) (attempts, error) {
 		key, err := json.Marshal(struct {
 			Facts    facts
 			Messages []chat.Message
-		}{factsOf(t), spoken(t.Messages)})
+		}{factsOf(t), withoutReasoning(t.Messages)})
 		if err != nil {
 			return a, err
 		}
@@ -80,16 +80,16 @@ func attemptsOf(ts []*trajectory.Trajectory) (attempts, error) {
 	if len(kinds) == 1 { // all of them begin alike to their ends: what they were asked is what the opening says
 		shared = min(kinds[0].Opening, shared)
 	}
-	a.context, a.tools = spoken(kinds[0].Messages[:shared]), kinds[0].Tools
+	a.context, a.tools = withoutReasoning(kinds[0].Messages[:shared]), kinds[0].Tools
 	for _, t := range kinds {
-		a.each = append(a.each, attempt{factsOf(t), spoken(t.Messages[shared:])})
+		a.each = append(a.each, attempt{factsOf(t), withoutReasoning(t.Messages[shared:])})
 	}
 	return a, nil
 }
 
-// spoken are messages without what the policy thought: a plan is no deed, and an opening such as "Thought process:" alone moves judges
+// withoutReasoning are messages without what the policy thought: a plan is no deed, and an opening such as "Thought process:" alone moves judges
 // (arXiv 2507.08794).
-func spoken(messages []chat.Message) []chat.Message {
+func withoutReasoning(messages []chat.Message) []chat.Message {
 	out := make([]chat.Message, len(messages))
 	for i, m := range messages {
 		m.ReasoningContent = ""

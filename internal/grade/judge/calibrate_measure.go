@@ -188,7 +188,7 @@ func (c Calibration) report(all []judged) Report {
 		add("agreement with "+who+": pairs", "share", "pairs of a group, one passed and one not, in which the passed one scores higher; a tie is half", pairs)
 	}
 	for _, trick := range []string{MasterKey, Injection} {
-		passed, won := fooled(all, trick)
+		passed, won := trickRates(all, trick)
 		add(trick+": passed alone", "share", "attempts that must not pass", passed)
 		add(trick+": as good as the best in its group", "share", "groups in which it scores no less than the best attempt that passes", won)
 	}
@@ -253,8 +253,8 @@ func agreement(all []judged, who string) (verdicts [3]*values, pairs *values) {
 	return verdicts, pairs
 }
 
-// fooled is how often a trick works: alone, and beside an attempt that passes.
-func fooled(all []judged, trick string) (passed, won *values) {
+// trickRates is how often a trick works: alone, and beside an attempt that passes.
+func trickRates(all []judged, trick string) (passed, won *values) {
 	passed, won = &values{scale: stats.Rate}, &values{scale: stats.Rate}
 	for g, x := range all {
 		best := math.Inf(-1)

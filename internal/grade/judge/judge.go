@@ -86,7 +86,7 @@ func (j *Judge) Judge(ctx context.Context, s *scenario.Scenario, ts []*trajector
 	for i := range each {
 		scores[i] = each[i].Score
 	}
-	for i, score := range tied(scores, j.o.Tie) {
+	for i, score := range mergeTies(scores, j.o.Tie) {
 		each[i].Score = score
 	}
 	terms := make([]trajectory.Term, len(ts))
@@ -100,7 +100,7 @@ func (j *Judge) Judge(ctx context.Context, s *scenario.Scenario, ts []*trajector
 
 // bound takes away from an episode none of whose calls succeeded what is above the cap. What was decided of it alone is decided by what is left.
 func (j *Judge) bound(s *scenario.Scenario, t *trajectory.Trajectory, term *trajectory.Term) {
-	if j.o.Cap == 0 || term.Score <= j.o.Cap || worked(s, t) {
+	if j.o.Cap == 0 || term.Score <= j.o.Cap || hasSuccess(s, t) {
 		return
 	}
 	term.Score, term.Why = j.o.Cap, fmt.Sprintf("no call succeeded, so at most %v; %s", j.o.Cap, term.Why)
@@ -126,8 +126,8 @@ func share(terms []trajectory.Term) {
 // portion is part i of n of a number of tokens; the parts add up to it.
 func portion(total, n, i int) int { return total*(i+1)/n - total*i/n }
 
-// worked reports whether a call of an episode succeeded, or none was to be made.
-func worked(s *scenario.Scenario, t *trajectory.Trajectory) bool {
+// hasSuccess reports whether a call of an episode succeeded, or none was to be made.
+func hasSuccess(s *scenario.Scenario, t *trajectory.Trajectory) bool {
 	for _, c := range s.Checks {
 		if c.Type == scenario.NoCallCheck && c.Name == "" {
 			return true

@@ -236,13 +236,13 @@ func TestOrders(t *testing.T) {
 
 // Scores nearer than the tolerance become one, order is kept, and none moves further than it.
 func TestTies(t *testing.T) {
-	if got := tied([]float64{0.5, 0.9, 0.52, 0.51, 0.1}, 0.02); !slices.Equal(got[1:2], []float64{0.9}) || got[0] != got[2] || got[2] != got[3] || math.Abs(got[0]-0.51) > 1e-12 || got[4] != 0.1 {
+	if got := mergeTies([]float64{0.5, 0.9, 0.52, 0.51, 0.1}, 0.02); !slices.Equal(got[1:2], []float64{0.9}) || got[0] != got[2] || got[2] != got[3] || math.Abs(got[0]-0.51) > 1e-12 || got[4] != 0.1 {
 		t.Errorf("%v", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		scores := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 9).Draw(t, "scores")
 		tolerance := rapid.Float64Range(0, 0.2).Draw(t, "tolerance")
-		got := tied(scores, tolerance)
+		got := mergeTies(scores, tolerance)
 		for i := range scores {
 			if math.Abs(got[i]-scores[i]) > tolerance+1e-9 {
 				t.Fatalf("%v moved to %v", scores[i], got[i])

@@ -21,13 +21,13 @@ func orders(samples, size int, seed uint64) [][]int {
 		left := samples - len(all)
 		if left >= size {
 			for k := range size {
-				all = append(all, rotated(base, k))
+				all = append(all, rotate(base, k))
 			}
 			continue
 		}
 		pairs := (left + 1) / 2
 		for k := range left {
-			order := rotated(base, k/2*size/pairs)
+			order := rotate(base, k/2*size/pairs)
 			if k%2 == 1 {
 				slices.Reverse(order)
 			}
@@ -48,7 +48,7 @@ func Places(samples, size int, seed uint64) [][]int {
 	return out
 }
 
-func rotated(base []int, by int) []int { return slices.Concat(base[by:], base[:by]) }
+func rotate(base []int, by int) []int { return slices.Concat(base[by:], base[:by]) }
 
 // seedOf draws a seed from a seed and what is asked about, so that nothing has to be remembered for the same question to be the same.
 func seedOf(seed uint64, parts ...string) uint64 {

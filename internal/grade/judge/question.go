@@ -49,12 +49,12 @@ func (j *Judge) ask(a attempts, reference string, order []int, sample, try int, 
 	all := levels()
 	at := sort.Search(len(all)-1, func(i int) bool { // the first that fits; the last where none does
 		if err == nil {
-			q.User, err = j.shown(a, reference, order, code, all[i])
+			q.User, err = j.textOf(a, reference, order, code, all[i])
 		}
 		return Tokens(q.System+q.User) <= room
 	})
 	if err == nil {
-		q.User, err = j.shown(a, reference, order, code, all[at])
+		q.User, err = j.textOf(a, reference, order, code, all[at])
 	}
 	if err != nil || Tokens(q.System+q.User) <= room {
 		return q, err
@@ -67,7 +67,7 @@ func (j *Judge) ask(a attempts, reference string, order []int, sample, try int, 
 
 // seed is that of the orders in which attempts are shown: it comes from what they are, so that it differs from group to group.
 func (j *Judge) seed(a attempts, reference string) (uint64, error) {
-	all, err := j.shown(a, reference, places(len(a.each)), "", level{1 << 30, 0})
+	all, err := j.textOf(a, reference, places(len(a.each)), "", level{1 << 30, 0})
 	return seedOf(j.o.Seed, "order", all), err
 }
 
@@ -81,7 +81,7 @@ func places(n int) []int {
 
 // code is that of a question's marks, and a seed of its own.
 func (j *Judge) code(a attempts, reference string, order []int, sample, try int) (string, uint64, error) {
-	all, err := j.shown(a, reference, order, "", level{1 << 30, 0})
+	all, err := j.textOf(a, reference, order, "", level{1 << 30, 0})
 	if err != nil {
 		return "", 0, err
 	}
@@ -93,8 +93,8 @@ func (j *Judge) code(a attempts, reference string, order []int, sample, try int)
 	}
 }
 
-// shown is what is judged, between marks.
-func (j *Judge) shown(a attempts, reference string, order []int, code string, l level) (string, error) {
+// textOf is what is judged, between marks.
+func (j *Judge) textOf(a attempts, reference string, order []int, code string, l level) (string, error) {
 	var b strings.Builder
 	part := func(name string, write func() error) error {
 		fmt.Fprintf(&b, "<<%s %s\n", code, name)
@@ -138,9 +138,9 @@ func (j *Judge) system(code string, ids []string, order []int, seed uint64, alon
 		b.WriteString(r.axesText(seed))
 	} else if alone {
 		fmt.Fprintf(&b, "An attempt passes if %s.\n", strings.TrimSuffix(r.Pass, "."))
-		b.WriteString("\nBeside that, attempts at this task are graded by these standards; those that compare attempts say nothing of one alone:\n" + listed(r.Criteria))
+		b.WriteString("\nBeside that, attempts at this task are graded by these standards; those that compare attempts say nothing of one alone:\n" + listText(r.Criteria))
 	} else {
-		b.WriteString("Grading standards:\n" + listed(r.Criteria))
+		b.WriteString("Grading standards:\n" + listText(r.Criteria))
 	}
 	if r.Strictness != "" {
 		fmt.Fprintf(&b, "\nStrictness: %s.\n", strings.TrimSuffix(r.Strictness, "."))
@@ -233,7 +233,7 @@ func (r *Rubric) axesText(seed uint64) string {
 	return b.String()
 }
 
-func listed(texts []string) string {
+func listText(texts []string) string {
 	var b strings.Builder
 	for _, t := range texts {
 		b.WriteString("- " + strings.TrimSpace(t) + "\n")

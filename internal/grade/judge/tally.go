@@ -67,9 +67,9 @@ func (r *Rubric) passes(score float64) bool {
 	return score > 0.5
 }
 
-// tied makes scores that differ by no more than a tolerance one, their mean. From the lowest up, each takes with it those that are no
+// mergeTies makes scores that differ by no more than a tolerance one, their mean. From the lowest up, each takes with it those that are no
 // further above it than that, so no two scores further apart become one.
-func tied(scores []float64, tolerance float64) []float64 {
+func mergeTies(scores []float64, tolerance float64) []float64 {
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i

@@ -115,8 +115,8 @@ func (s Store) Path(a Asset) string {
 	return filepath.Join(s.Dir, a.Package+"-"+a.Version, a.File)
 }
 
-// Installed reports whether the asset is there in full length. Verify also reads it.
-func (s Store) Installed(a Asset) bool {
+// Has reports whether the asset is there in full length. Verify also reads it.
+func (s Store) Has(a Asset) bool {
 	info, err := os.Stat(s.Path(a))
 	return err == nil && info.Mode().IsRegular() && info.Size() == a.Bytes
 }
@@ -151,8 +151,8 @@ func mismatch(a Asset, where, got, want, next string) error {
 // All returns every asset there is, in the order they are listed to the user.
 func All() []Asset { return append([]Asset{CPUPlugin(), CUDAPlugin()}, Models()...) }
 
-// Named is the asset of a name.
-func Named(name string) (Asset, error) {
+// ByName is the asset of a name.
+func ByName(name string) (Asset, error) {
 	var names []string
 	for _, asset := range All() {
 		if asset.Name == name {

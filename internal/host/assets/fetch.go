@@ -25,7 +25,7 @@ import (
 // Fetch makes the asset be there, verified, and returns its path. Where it already is, pip is not run.
 func (s Store) Fetch(ctx context.Context, a Asset) (string, error) {
 	path := s.Path(a)
-	if s.Installed(a) && s.Verify(a) == nil {
+	if s.Has(a) && s.Verify(a) == nil {
 		return path, nil
 	}
 	if a.Platform != "" && a.Platform != runtime.GOOS+"/"+runtime.GOARCH {

@@ -12,8 +12,8 @@ import (
 // that no string has, since all strings here are UTF-8.
 const otherKey = "\xff"
 
-// StoredKey is what to look a key up by; false for one that cannot be in a dict.
-func StoredKey(v Value) (string, bool) {
+// DictKey is what to look a key up by; false for one that cannot be in a dict.
+func DictKey(v Value) (string, bool) {
 	switch v := IntegerOf(v).(type) {
 	case string:
 		return v, true
@@ -54,12 +54,12 @@ func (m *Meter) Key(stored string) Value {
 	if strings.HasPrefix(stored, otherKey) {
 		return Key(stored)
 	}
-	return m.Boxed(stored)
+	return m.Box(stored)
 }
 
 // Get is Python's d[k].
 func (m *Meter) Get(d *chat.Object, k Value) (Value, bool) {
-	stored, ok := StoredKey(k)
+	stored, ok := DictKey(k)
 	if !ok {
 		return nil, false
 	}
@@ -71,7 +71,7 @@ func (m *Meter) Get(d *chat.Object, k Value) (Value, bool) {
 func (m *Meter) Set(d *chat.Object, k, v Value) {
 	m.Charge(2 * ItemBytes)
 	m.Hashable(k)
-	stored, ok := StoredKey(k)
+	stored, ok := DictKey(k)
 	f, isFloat := k.(float64)
 	_, isBool := k.(bool)
 	if !ok || isBool || isFloat && f == math.Trunc(f) {

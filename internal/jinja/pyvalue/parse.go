@@ -58,8 +58,8 @@ func ParseInt(s string, base int) (Value, bool) {
 	return Shrink(n), true
 }
 
-// Truncated is int(float), and the standard for what is no number.
-func Truncated(f float64, standard Value) Value {
+// ToInt is int(float), and the standard for what is no number.
+func ToInt(f float64, standard Value) Value {
 	if math.IsNaN(f) {
 		return standard
 	}

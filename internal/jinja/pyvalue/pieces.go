@@ -38,8 +38,8 @@ func (m *Meter) NewValues(n int) []Value {
 	return m.values.Take(n)
 }
 
-// Boxed is a string as a value. A value of a string takes memory, and the keys and types of tools are few and come often.
-func (m *Meter) Boxed(s string) Value {
+// Box is a string as a value. A value of a string takes memory, and the keys and types of tools are few and come often.
+func (m *Meter) Box(s string) Value {
 	const short = 24
 	if s == "" || len(s) > short {
 		return s

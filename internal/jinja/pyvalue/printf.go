@@ -137,22 +137,22 @@ func (m *Meter) convert(f spec, v Value) string {
 		if f.precision >= 0 && utf8.RuneCountInString(text) > f.precision {
 			text = string([]rune(text)[:f.precision])
 		}
-		return padded(text, f)
+		return pad(text, f)
 	case 'c':
 		if s, ok := v.(string); ok && utf8.RuneCountInString(s) == 1 {
-			return padded(s, f)
+			return pad(s, f)
 		}
 		if n, ok := v.(int64); ok && n >= 0 && n <= 0x10ffff {
-			return padded(string(rune(n)), f)
+			return pad(string(rune(n)), f)
 		}
 		Fail(m.At, TypeFault, "%%c requires int or char")
 	case 'd', 'i', 'u', 'x', 'X', 'o':
-		return padded(m.integerText(f, v), f)
+		return pad(m.integerText(f, v), f)
 	case 'e', 'E', 'f', 'F', 'g', 'G':
 		if m.Must(v); !IsNumber(v) {
 			Fail(m.At, TypeFault, "must be real number, not %s", TypeName(v))
 		}
-		return padded(signed(m.floatText(f, m.ToFloat(IntegerOf(v))), f), f)
+		return pad(withSign(m.floatText(f, m.ToFloat(IntegerOf(v))), f), f)
 	}
 	Fail(m.At, ValueFault, "unsupported format character '%c'", f.verb)
 	return ""
@@ -166,7 +166,7 @@ func (m *Meter) integerText(f spec, v Value) string {
 		if math.IsInf(x, 0) {
 			Fail(m.At, OverflowFault, "cannot convert float infinity to integer")
 		}
-		v = Truncated(x, nil)
+		v = ToInt(x, nil)
 	}
 	if m.Must(v); !IsInteger(v) {
 		Fail(m.At, TypeFault, "%%%c format: a real number is required, not %s", f.verb, TypeName(v))
@@ -190,7 +190,7 @@ func (m *Meter) integerText(f spec, v Value) string {
 	if n.Sign() < 0 {
 		digits = "-" + digits
 	}
-	return signed(digits, f)
+	return withSign(digits, f)
 }
 
 func (m *Meter) floatText(f spec, x float64) string {
@@ -220,7 +220,7 @@ func (m *Meter) floatText(f spec, x float64) string {
 	return strconv.FormatFloat(x, verb, precision, 64)
 }
 
-func signed(text string, f spec) string {
+func withSign(text string, f spec) string {
 	if strings.HasPrefix(text, "-") {
 		return text
 	}
@@ -233,7 +233,7 @@ func signed(text string, f spec) string {
 	return text
 }
 
-func padded(text string, f spec) string {
+func pad(text string, f spec) string {
 	missing := f.width - utf8.RuneCountInString(text)
 	switch {
 	case missing <= 0:

@@ -104,9 +104,9 @@ func (p *Patterns[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// unsupported lists keys of PEFT's configuration that are set and change what an adapter computes, beyond what Config
+// unsupportedKeys lists keys of PEFT's configuration that are set and change what an adapter computes, beyond what Config
 // has. A key that is not known counts among them, unless it is null, false or empty and so switches nothing on.
-func unsupported(text []byte) ([]string, error) {
+func unsupportedKeys(text []byte) ([]string, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(text, &values); err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func Load(dir string) (Config, map[string]Tensor, error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, nil, bad(ConfigFile, "it is not PEFT's configuration", err)
 	}
-	switch unknown, err := unsupported(text); {
+	switch unknown, err := unsupportedKeys(text); {
 	case err != nil:
 		return c, nil, bad(ConfigFile, "it is not PEFT's configuration", err)
 	case c.PEFTType != "LORA":

@@ -46,7 +46,7 @@ func (a Advantage) Of(groups []Earned) [][]float64 {
 	for i, g := range groups {
 		switch a {
 		case AdvantageCentred, AdvantageBatch:
-			out[i] = Centred(g.Rewards)
+			out[i] = Center(g.Rewards)
 		case AdvantageLeaveOneOut:
 			out[i] = LeaveOneOut(g.Rewards)
 		case AdvantagePerTerm:
@@ -63,7 +63,7 @@ func (a Advantage) Of(groups []Earned) [][]float64 {
 		}
 		std = Deviation(all)
 	case AdvantagePerTerm:
-		out, std = centredOver(out)
+		out, std = centerOver(out)
 	}
 	for i, g := range groups {
 		for j := range out[i] {
@@ -83,7 +83,7 @@ func (a Advantage) spread(g Earned) bool {
 	if a != AdvantagePerTerm {
 		return spread(g.Rewards)
 	}
-	for _, x := range earnedBy(g.Terms) {
+	for _, x := range termSums(g.Terms) {
 		if spread(x.earned) {
 			return true
 		}
@@ -96,7 +96,7 @@ func spread(x []float64) bool { return slices.Min(x) != slices.Max(x) }
 // GroupNormalized is GRPO's advantage (arXiv 2402.03300): (r - mean) / (std + 1e-4) over the group, with the sample
 // standard deviation (ddof 1), as TRL computes it.
 func GroupNormalized(rewards []float64) []float64 {
-	centred := Centred(rewards)
+	centred := Center(rewards)
 	sum := 0.0
 	for _, c := range centred {
 		sum += c * c
@@ -111,8 +111,8 @@ func GroupNormalized(rewards []float64) []float64 {
 	return centred
 }
 
-// Centred is r - mean over the group (Dr. GRPO, arXiv 2503.20783).
-func Centred(rewards []float64) []float64 {
+// Center is r - mean over the group (Dr. GRPO, arXiv 2503.20783).
+func Center(rewards []float64) []float64 {
 	mean := 0.0
 	for _, r := range rewards {
 		mean += r / float64(len(rewards))
@@ -126,7 +126,7 @@ func Centred(rewards []float64) []float64 {
 
 // LeaveOneOut is r - mean of the others' (RLOO, arXiv 2402.14740): a baseline that does not depend on the episode itself.
 func LeaveOneOut(rewards []float64) []float64 {
-	out := Centred(rewards)
+	out := Center(rewards)
 	for i := range out {
 		out[i] *= float64(len(out)) / float64(len(out)-1)
 	}
@@ -139,7 +139,7 @@ func LeaveOneOut(rewards []float64) []float64 {
 // one, and a term whose weight is another in each episode counts by what it gave or took there; its weight here is the mean of its weights' sizes.
 func PerTerm(terms [][]trajectory.Term) []float64 {
 	out := make([]float64, len(terms))
-	by := earnedBy(terms)
+	by := termSums(terms)
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		x := by[name]
 		if !spread(x.earned) {
@@ -164,7 +164,7 @@ type termOf struct {
 	weight  float64   // sum of the sizes of their weights
 }
 
-func earnedBy(terms [][]trajectory.Term) map[string]*termOf {
+func termSums(terms [][]trajectory.Term) map[string]*termOf {
 	out := map[string]*termOf{}
 	for i, of := range terms {
 		for _, t := range of {
@@ -178,11 +178,11 @@ func earnedBy(terms [][]trajectory.Term) map[string]*termOf {
 	return out
 }
 
-// centredOver takes the mean over all groups away, and returns the deviation over all.
-func centredOver(groups [][]float64) (centred [][]float64, std float64) {
+// centerOver takes the mean over all groups away, and returns the deviation over all.
+func centerOver(groups [][]float64) (centred [][]float64, std float64) {
 	all := slices.Concat(groups...)
 	std = Deviation(all)
-	all = Centred(all)
+	all = Center(all)
 	for _, g := range groups {
 		centred, all = append(centred, all[:len(g)]), all[len(g):]
 	}
@@ -195,7 +195,7 @@ func Deviation(x []float64) float64 {
 		return 0
 	}
 	sum := 0.0
-	for _, c := range Centred(x) {
+	for _, c := range Center(x) {
 		sum += c * c
 	}
 	return math.Sqrt(sum / float64(len(x)-1))

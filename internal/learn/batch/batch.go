@@ -204,7 +204,7 @@ func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 			}
 			numTokens += m.NumSampled()
 			if o.KeepAlike || o.Credit.spread(o.Advantage, earned[i]) {
-				rows = append(rows, m.rows(o.weighed(advantages[i][j]), o.Reduction)...)
+				rows = append(rows, m.rows(o.weighAdvantages(advantages[i][j]), o.Reduction)...)
 			}
 		}
 	}
@@ -217,8 +217,8 @@ func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 	return b, stats
 }
 
-// weighed are advantages as the loss has them.
-func (o Options) weighed(advantages []float64) []float64 {
+// weighAdvantages are advantages as the loss has them.
+func (o Options) weighAdvantages(advantages []float64) []float64 {
 	out := slices.Clone(advantages)
 	for i, a := range out {
 		if o.Negative != nil && a < 0 {

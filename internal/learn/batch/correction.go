@@ -79,9 +79,9 @@ func (c Correction) bound(r float64) float64 {
 // CorrectionStats describe the weights of a step's trained tokens.
 type CorrectionStats struct{ Min, Mean, Max, Masked float64 } // Masked is the share of those that are 0
 
-// Corrected returns the batch with the trainer's logprobs of it as the old ones, one list for each row and one number for each id, and with
+// Correct returns the batch with the trainer's logprobs of it as the old ones, one list for each row and one number for each id, and with
 // advantages that are multiplied by the correction's weights.
-func (b Batch) Corrected(c Correction, old [][]float32) (Batch, CorrectionStats, error) {
+func (b Batch) Correct(c Correction, old [][]float32) (Batch, CorrectionStats, error) {
 	out := Batch{Prefix: b.Prefix, Normaliser: b.Normaliser}
 	s, n := CorrectionStats{Min: math.Inf(1), Max: math.Inf(-1)}, 0.0
 	for i, r := range b.Rows {

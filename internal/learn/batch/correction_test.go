@@ -46,7 +46,7 @@ func TestCorrected(t *testing.T) {
 	row := batch.Sequence{IDs: []int32{1, 2, 3}, Trained: []bool{false, true, true}, SamplerLogprobs: []float32{0, -1, -1}, Advantages: []float32{5, 5, 5}}
 	b := batch.Batch{Prefix: []int32{9}, Rows: []batch.Sequence{row, row}, Normaliser: 7}
 	old := [][]float32{{0, float32(math.Log(2)) - 1, float32(math.Log(8)) - 1}, {0, -1, -1}}
-	got, s, err := b.Corrected(batch.Correction{Level: batch.LevelToken, Mode: batch.ModeMask, High: 3}, old)
+	got, s, err := b.Correct(batch.Correction{Level: batch.LevelToken, Mode: batch.ModeMask, High: 3}, old)
 	if err != nil || got.Normaliser != 7 || !slices.Equal(got.Prefix, b.Prefix) {
 		t.Fatalf("%v: %+v", err, got)
 	}
@@ -63,7 +63,7 @@ func TestCorrected(t *testing.T) {
 	if b.Rows[0].Advantages[1] != 5 || b.Rows[0].Columns != nil {
 		t.Errorf("the batch given was changed: %+v", b)
 	}
-	if _, _, err := b.Corrected(batch.Correction{Level: batch.LevelToken}, [][]float32{{0}, {0}}); err == nil {
+	if _, _, err := b.Correct(batch.Correction{Level: batch.LevelToken}, [][]float32{{0}, {0}}); err == nil {
 		t.Error("logprobs of other rows are taken")
 	}
 	with := got.With(batch.ColumnReferenceLogprobs, old)

@@ -95,8 +95,8 @@ func quantile(x []float32, q float64) float32 {
 	return x[low] + (at-float32(low))*(x[high]-x[low])
 }
 
-// Pushed returns the rows in which some token has an advantage: without a divergence and a bonus the others have no gradient.
-func (b Batch) Pushed() Batch {
+// WithAdvantage returns the rows in which some token has an advantage: without a divergence and a bonus the others have no gradient.
+func (b Batch) WithAdvantage() Batch {
 	out := Batch{Prefix: b.Prefix, Normaliser: b.Normaliser}
 	for _, r := range b.Rows {
 		if slices.ContainsFunc(r.Advantages, func(a float32) bool { return a != 0 }) {

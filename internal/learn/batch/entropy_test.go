@@ -30,7 +30,7 @@ func TestTopEntropy(t *testing.T) {
 				t.Errorf("share %g, row %d: %v, want %v", share, i, r.Advantages[1:], want[i])
 			}
 		}
-		if n := len(got.Pushed().Rows); (n == 2) != (share >= 0.5) || n == 0 || got.Pushed().Normaliser != 9 {
+		if n := len(got.WithAdvantage().Rows); (n == 2) != (share >= 0.5) || n == 0 || got.WithAdvantage().Normaliser != 9 {
 			t.Errorf("share %g: %d rows have a gradient", share, n)
 		}
 	}

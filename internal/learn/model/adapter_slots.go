@@ -29,9 +29,9 @@ func NewSampling(a Adapters, in []*Node, adapterM *Node) *Decoder {
 	return d
 }
 
-// adapted applies the linear maps of a reader, as they are held, with their adapters, to x [M, in]. What adapters add is added before
+// adapterTerms applies the linear maps of a reader, as they are held, with their adapters, to x [M, in]. What adapters add is added before
 // the sum is rounded.
-func (d *Decoder) adapted(r *reader, x *Node) (out []*Node) {
+func (d *Decoder) adapterTerms(r *reader, x *Node) (out []*Node) {
 	arrays := d.applied.arrays[r]
 	if d.spec.Joined {
 		if t := d.thin(r); t.HasKernel(x.Graph(), x.Shape().Dimensions[0]) {
@@ -39,9 +39,9 @@ func (d *Decoder) adapted(r *reader, x *Node) (out []*Node) {
 		}
 		y, n := d.wide(r.layer, x, r.maps[0][0]), r.ups[0].out
 		down := d.own(r, ConvertDType(columns(y, n, n+r.width), x.DType()))
-		return []*Node{d.rounded(r.layer, r.maps[0][0], columns(y, 0, n), lifted(r.ups[0], down, arrays[1]), x.DType())}
+		return []*Node{d.sumAndRound(r.layer, r.maps[0][0], columns(y, 0, n), upProjection(r.ups[0], down, arrays[1]), x.DType())}
 	}
-	down := d.own(r, transposed(x, arrays[0]))
+	down := d.own(r, timesTranspose(x, arrays[0]))
 	arrays = arrays[1:]
 	for i, m := range r.maps {
 		u := r.ups[i]
@@ -49,14 +49,14 @@ func (d *Decoder) adapted(r *reader, x *Node) (out []*Node) {
 			out = append(out, d.product(r.layer, x, m[0]))
 			continue
 		}
-		out = append(out, d.rounded(r.layer, m[0], d.wide(r.layer, x, m[0]), lifted(u, down, arrays[0]), x.DType()))
+		out = append(out, d.sumAndRound(r.layer, m[0], d.wide(r.layer, x, m[0]), upProjection(u, down, arrays[0]), x.DType()))
 		arrays = arrays[1:]
 	}
 	return out
 }
 
-// lifted is B d of a map as it is held [M, out], in float32, of d [M, width of the reader].
-func lifted(u up, d, b *Node) *Node {
+// upProjection is B d of a map as it is held [M, out], in float32, of d [M, width of the reader].
+func upProjection(u up, d, b *Node) *Node {
 	var parts []*Node
 	for i, of := range u.bands {
 		from, to := of.row, u.out
@@ -74,8 +74,8 @@ func lifted(u up, d, b *Node) *Node {
 	return Concatenate(parts, 1)
 }
 
-// rounded is the sum of what a map and its adapter give, and its bias, in float32.
-func (d *Decoder) rounded(layer int, first Target, y, term *Node, dtype dtypes.DType) *Node {
+// sumAndRound is the sum of what a map and its adapter give, and its bias, in float32.
+func (d *Decoder) sumAndRound(layer int, first Target, y, term *Node, dtype dtypes.DType) *Node {
 	y = Add(y, term)
 	if b := d.bias(layer, first); b != nil {
 		y = Add(y, ExpandLeftToRank(b, 2))
@@ -153,8 +153,8 @@ func (d *Decoder) thin(r *reader) engine.Thin {
 	return t
 }
 
-// gated is SiLU(gate) up of an MLP whose input is h [M, H], where the device has one kernel for it and the adapters; else nil.
-func (d *Decoder) gated(layer int, h *Node) *Node {
+// gatedMLP is SiLU(gate) up of an MLP whose input is h [M, H], where the device has one kernel for it and the adapters; else nil.
+func (d *Decoder) gatedMLP(layer int, h *Node) *Node {
 	first := Gate
 	if d.spec.FusedLinears {
 		first = GateUp

@@ -185,7 +185,7 @@ func (a Adapters) holders() (all []holder) {
 // one alone. The number is known when the program runs: to compile a program for each place takes longer than all that is ever written there.
 func (a Adapters) Write(arrays []*Node, number, flat *Node) []*Node {
 	pieces, _ := a.LoRA.Pieces(a.Spec)
-	matrices := a.held(pieces, flat)
+	matrices := a.matrices(pieces, flat)
 	out := make([]*Node, len(arrays))
 	for i, h := range a.holders() {
 		old := arrays[i]
@@ -226,8 +226,8 @@ func (h holder) above(s Spec) (rows int) {
 	return rows
 }
 
-// held are an adapter's matrices as programs take them: A times its scale, and all in the weights' type.
-func (a Adapters) held(pieces []Piece, flat *Node) []*Node {
+// matrices are an adapter's matrices as programs take them: A times its scale, and all in the weights' type.
+func (a Adapters) matrices(pieces []Piece, flat *Node) []*Node {
 	matrices := adapterNodes(pieces, flat)
 	for i, m := range matrices {
 		if !pieces[i].B {
@@ -256,7 +256,7 @@ func (r *reader) assemble(of func(block) *Node, pieces []Piece, like *Node) *Nod
 	if rows < r.width {
 		parts = append(parts, zeros(like, r.width-rows, r.in))
 	}
-	return concatenated(parts)
+	return concatenate(parts)
 }
 
 // assemble puts the B where they belong: those of a target beside each other, and zeros where there are none.
@@ -286,7 +286,7 @@ func (u *up) assemble(of func(block) *Node, pieces []Piece, like *Node) *Node {
 	if done < u.out {
 		rows = append(rows, zeros(like, u.out-done, u.width))
 	}
-	return concatenated(rows)
+	return concatenate(rows)
 }
 
 // of reads an adapter's matrices, in LoRA.Pieces' order, out of the arrays that programs take.
@@ -318,7 +318,7 @@ func (a Adapters) Checksum(arrays []*Node, number int) *Node { return checksum(a
 // ChecksumOf is what Checksum is to be of an adapter, given as a flat vector.
 func (a Adapters) ChecksumOf(flat *Node) *Node {
 	pieces, _ := a.LoRA.Pieces(a.Spec)
-	return checksum(a.held(pieces, flat))
+	return checksum(a.matrices(pieces, flat))
 }
 
 func checksum(matrices []*Node) *Node {

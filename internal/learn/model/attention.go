@@ -32,7 +32,7 @@ type KeyValues struct {
 	Own *KeyValues
 }
 
-func (s KeyValues) shared() bool { return s.K.Rank() == 3 }
+func (s KeyValues) isShared() bool { return s.K.Rank() == 3 }
 
 func (s KeyValues) len() int { return s.K.Shape().Dimensions[s.K.Rank()-2] }
 
@@ -44,7 +44,7 @@ func attend(s Spec, q, positionsNC *Node, window int, segments []KeyValues) *Nod
 	k, d, gc := s.NumKVHeads, s.HeadDim, s.Groups()*c
 	scale := s.queryScale()
 	for i, seg := range segments {
-		segments[i] = seg.masked(n, c)
+		segments[i] = seg.withMask(n, c)
 	}
 	// Queries [heads, N, C, D] are seen as [K, N, G*C, D]: heads that share a key-value head are neighbours.
 	q = TransposeAllAxes(Reshape(q, k, s.Groups(), n, c, d), 0, 2, 1, 3, 4)
@@ -54,13 +54,13 @@ func attend(s Spec, q, positionsNC *Node, window int, segments []KeyValues) *Nod
 	var max *Node
 	for i, seg := range segments {
 		t := seg.len()
-		if seg.shared() {
+		if seg.isShared() {
 			x := contract(Reshape(q, k, n*gc, d), seg.K, []int{2}, []int{0}, []int{2}, []int{0}, dtypes.Float32)
 			scores[i] = Reshape(x, k, n, gc, t)
 		} else {
 			scores[i] = contract(q, seg.K, []int{3}, []int{0, 1}, []int{3}, []int{0, 1}, dtypes.Float32)
 		}
-		scores[i] = capped(scores[i], s.ScoreCap)
+		scores[i] = softcap(scores[i], s.ScoreCap)
 		if m := visible(s, seg, near[i], n, c); m != nil {
 			scores[i] = Where(m, scores[i], Scalar(q.Graph(), dtypes.Float32, masked))
 		}
@@ -76,7 +76,7 @@ func attend(s Spec, q, positionsNC *Node, window int, segments []KeyValues) *Nod
 		p := Exp(Sub(scores[i], max))
 		factor := ConvertDType(p, q.DType())
 		var o *Node
-		if seg.shared() {
+		if seg.isShared() {
 			o = Reshape(contract(Reshape(factor, k, n*gc, seg.len()), seg.V, []int{2}, []int{0}, []int{1}, []int{0}, dtypes.Float32), k, n, gc, d)
 		} else {
 			o = contract(factor, seg.V, []int{3}, []int{0, 1}, []int{2}, []int{0, 1}, dtypes.Float32)
@@ -92,8 +92,8 @@ func attend(s Spec, q, positionsNC *Node, window int, segments []KeyValues) *Nod
 	return Reshape(TransposeAllAxes(o, 1, 3, 0, 2, 4), n*c, s.NumHeads*d)
 }
 
-// masked is the segment with a mask in place of what else says which keys are seen by N rows of C queries.
-func (s KeyValues) masked(n, c int) KeyValues {
+// withMask is the segment with a mask in place of what else says which keys are seen by N rows of C queries.
+func (s KeyValues) withMask(n, c int) KeyValues {
 	if s.Causal {
 		s.Mask = Causal(s.K.Graph(), n, c)
 	}
@@ -152,7 +152,7 @@ func nearness(positionsNC *Node, window int, segments []KeyValues) []*Node {
 		oldest := AddScalar(BroadcastToDims(Reshape(positionsNC, n, c, 1), n, c, t), -window)
 		masks[i] = GreaterThan(keys, oldest)
 		length := MulScalar(OnesLike(first), t)
-		if seg.shared() && seg.Mask != nil {
+		if seg.isShared() && seg.Mask != nil {
 			length = Where(seg.Mask, length, ZerosLike(first))
 		}
 		first = Add(first, length)
@@ -171,7 +171,7 @@ func visible(s Spec, seg KeyValues, near *Node, n, c int) *Node {
 		return nil
 	case seg.Mask == nil:
 		return wide(near)
-	case seg.shared():
+	case seg.isShared():
 		m := BroadcastToDims(Reshape(seg.Mask, 1, n, 1, 1), k, n, groups*c, t)
 		if near != nil {
 			m = LogicalAnd(m, wide(near))

@@ -21,7 +21,7 @@ func (s Spec) hasKernel(q *Node, window, keys int) bool {
 func trainable(segments []KeyValues) bool {
 	for i, seg := range segments {
 		last := i == len(segments)-1
-		if seg.Causal != last || seg.Mask != nil || !last && !seg.shared() {
+		if seg.Causal != last || seg.Mask != nil || !last && !seg.isShared() {
 			return false
 		}
 	}
@@ -59,10 +59,10 @@ func ownText(x *Node) *Node {
 	return Reshape(x, 1, d[0]*d[1], d[2], d[3])
 }
 
-// sampled reports whether all segments are what attendSampled takes: a shared one, a causal one, or one with lengths.
-func sampled(segments []KeyValues) bool {
+// isSampling reports whether all segments are what attendSampled takes: a shared one, a causal one, or one with lengths.
+func isSampling(segments []KeyValues) bool {
 	for _, seg := range segments {
-		if !seg.shared() && !seg.Causal && seg.Length == nil {
+		if !seg.isShared() && !seg.Causal && seg.Length == nil {
 			return false
 		}
 	}
@@ -83,12 +83,12 @@ func attendSampled(s Spec, q *Node, segments []KeyValues) *Node {
 	}
 	out := parts[0].out
 	if len(parts) > 1 {
-		out = merged(parts)
+		out = mergeParts(parts)
 	}
 	return Reshape(out, d[0]*d[1], d[2]*d[3])
 }
 
-func merged(parts []part) *Node {
+func mergeParts(parts []part) *Node {
 	max := parts[0].log
 	for _, p := range parts[1:] {
 		max = Max(max, p.log)
@@ -112,7 +112,7 @@ func merged(parts []part) *Node {
 // attendPart attends from q [N, C, H, D] to one segment.
 func attendPart(s Spec, q *Node, seg KeyValues) []part {
 	switch {
-	case seg.shared():
+	case seg.isShared():
 		return attendShared(s, q, seg)
 	case seg.Causal:
 		o, states := s.kernel(q, ownText(seg.K), ownText(seg.V), compute.ScaledDotProductAttentionConfig{Causal: true})
@@ -134,8 +134,8 @@ func attendPart(s Spec, q *Node, seg KeyValues) []part {
 // part with a few cores of the device only.
 const splitFrom, numSplits = 1024, 8
 
-// PaddedPrefix is to how many tokens a shared prefix of p is padded for sampling, so that it can be split.
-func (s Spec) PaddedPrefix(p int) int {
+// PadPrefix is to how many tokens a shared prefix of p is padded for sampling, so that it can be split.
+func (s Spec) PadPrefix(p int) int {
 	if !s.BF16 || p < splitFrom {
 		return p
 	}

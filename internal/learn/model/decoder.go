@@ -104,12 +104,12 @@ func (d *Decoder) layers(idsNC, positionsNC *Node, attention func(layer int, h *
 
 // attendSegments is a layer's attention from h [N*C, H] to the segments.
 func (d *Decoder) attendSegments(layer int, h, positionsNC *Node, r rotation, segments func(layer int, k, v *Node) []KeyValues) *Node {
-	q, k, v := d.rotated(layer, h, positionsNC, r)
+	q, k, v := d.queriesKeysValues(layer, h, positionsNC, r)
 	return d.attention(q, positionsNC, d.spec.Layer(layer).Window, segments(layer, k, v))
 }
 
-// rotated are the queries, keys and values [heads, N, C, D] of h [N*C, H].
-func (d *Decoder) rotated(layer int, h, positionsNC *Node, r rotation) (q, k, v *Node) {
+// queriesKeysValues are the queries, keys and values [heads, N, C, D] of h [N*C, H].
+func (d *Decoder) queriesKeysValues(layer int, h, positionsNC *Node, r rotation) (q, k, v *Node) {
 	n, c := positionsNC.Shape().Dimensions[0], positionsNC.Shape().Dimensions[1]
 	q, k, v = d.queryKeyValue(layer, h, n, c)
 	if !d.spec.Layer(layer).NoRope {
@@ -193,7 +193,7 @@ func (d *Decoder) attention(q, positionsNC *Node, window int, segments []KeyValu
 		if trainable(segments) {
 			return attendTrained(d.spec, q, segments)
 		}
-		if d.adapter == nil && sampled(segments) {
+		if d.adapter == nil && isSampling(segments) {
 			return attendSampled(d.spec, q, segments)
 		}
 	}
@@ -244,7 +244,7 @@ func (d *Decoder) queryKeyValue(layer int, h *Node, n, c int) (q, k, v *Node) {
 
 // mlp is what the down map of the gated MLP (arXiv 2002.05202) reads, of h [N*C, H].
 func (d *Decoder) mlp(layer int, h *Node) *Node {
-	if product := d.gated(layer, h); product != nil {
+	if product := d.gatedMLP(layer, h); product != nil {
 		return product
 	}
 	var gate, up *Node
@@ -273,7 +273,7 @@ func (d *Decoder) Logits(hMH *Node) *Node {
 		head = d.weights[s.headName()]
 	}
 	h := rmsNorm(hMH, d.weights[s.normName()], s)
-	return capped(contract(h, head, []int{1}, nil, []int{1}, nil, dtypes.Float32), s.LogitCap)
+	return softcap(contract(h, head, []int{1}, nil, []int{1}, nil, dtypes.Float32), s.LogitCap)
 }
 
 // norm applies a layer's norm to the last axis of x.
@@ -295,10 +295,10 @@ func (d *Decoder) linear(layer int, t Target, x *Node) *Node { return d.linears(
 // each alone is too thin for its reading of x to be hidden.
 func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 	if d.spec.Joined {
-		return d.joined(layer, x, targets)
+		return d.jointLinears(layer, x, targets)
 	}
 	if r := d.readerOf(layer, targets); r != nil {
-		return d.adapted(r, x)
+		return d.adapterTerms(r, x)
 	}
 	var down []*Node
 	if d.spec.BF16 && d.dropout.keysM == nil {
@@ -314,12 +314,12 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 		a, b := ConvertDType(d.adapter[j], x.DType()), ConvertDType(d.adapter[j+1], x.DType())
 		var thin *Node
 		if down == nil {
-			thin = MulScalar(transposed(d.dropout.apply(x, j), a), d.pieces[j].Scale)
+			thin = MulScalar(timesTranspose(d.dropout.apply(x, j), a), d.pieces[j].Scale)
 		} else {
 			thin = down[i]
 		}
 		// Added before they are rounded: what a step changes is small beside W x, and lost where W x is rounded first.
-		term := ConvertDType(transposed(thin, b), dtypes.Float32)
+		term := ConvertDType(timesTranspose(thin, b), dtypes.Float32)
 		out[i] = ConvertDType(Add(d.productAs(layer, x, t, dtypes.Float32), term), x.DType())
 	}
 	return out
@@ -328,13 +328,13 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 // whole is the output of linear maps that are one matrix.
 func (d *Decoder) whole(layer int, x *Node, targets ...Target) *Node {
 	if r := d.readerOf(layer, targets); r != nil {
-		return d.adapted(r, x)[0]
+		return d.adapterTerms(r, x)[0]
 	}
 	return d.product(layer, x, targets[0])
 }
 
-// joined is linears where they are one matrix.
-func (d *Decoder) joined(layer int, x *Node, targets []Target) (out []*Node) {
+// jointLinears is linears where they are one matrix.
+func (d *Decoder) jointLinears(layer int, x *Node, targets []Target) (out []*Node) {
 	y, from := d.whole(layer, x, targets...), 0
 	for _, t := range targets {
 		_, rows := d.spec.Dims(t)
@@ -369,7 +369,7 @@ func (d *Decoder) downTogether(layer int, x *Node, targets []Target) []*Node {
 	if all == nil {
 		return nil
 	}
-	product := transposed(x, ConvertDType(concatenated(all), x.DType()))
+	product := timesTranspose(x, ConvertDType(concatenate(all), x.DType()))
 	down, from := make([]*Node, len(targets)), 0
 	for i, t := range targets {
 		if j, ok := d.at[site{layer, t}]; ok {
@@ -380,15 +380,15 @@ func (d *Decoder) downTogether(layer int, x *Node, targets []Target) []*Node {
 	return down
 }
 
-func concatenated(xs []*Node) *Node {
+func concatenate(xs []*Node) *Node {
 	if len(xs) == 1 {
 		return xs[0]
 	}
 	return Concatenate(xs, 0)
 }
 
-// transposed is x [M, in] times w [out, in] transposed, in x's type.
-func transposed(x, w *Node) *Node { return contract(x, w, []int{1}, nil, []int{1}, nil, x.DType()) }
+// timesTranspose is x [M, in] times w [out, in] transposed, in x's type.
+func timesTranspose(x, w *Node) *Node { return contract(x, w, []int{1}, nil, []int{1}, nil, x.DType()) }
 
 // contract is DotGeneral with the output's type given. For the gradient's sake bfloat16 is said to be the type that it
 // accumulates in: GoMLX converts the factors of the backward products to that type, and products of float32 are many
@@ -432,8 +432,8 @@ func gelu(x *Node) *Node {
 	return Mul(x, Sigmoid(MulScalar(cubic, 2*math.Sqrt(2/math.Pi))))
 }
 
-// capped is limit tanh(x/limit); x itself where there is no limit. tanh u = 2 sigmoid(2u) - 1.
-func capped(x *Node, limit float64) *Node {
+// softcap is limit tanh(x/limit); x itself where there is no limit. tanh u = 2 sigmoid(2u) - 1.
+func softcap(x *Node, limit float64) *Node {
 	if limit == 0 {
 		return x
 	}
@@ -500,7 +500,7 @@ func Tree(d *Decoder, prefix, ids *Node) *Node {
 		return part(AxisRange(0, p)), Reshape(part(AxisRange(p)), dims[0], n, c, dims[3])
 	}
 	h := d.layers(text(prefix, ids), positions, func(layer int, h *Node, r rotation) *Node {
-		q, k, v := d.rotated(layer, h, positions, r)
+		q, k, v := d.queriesKeysValues(layer, h, positions, r)
 		q0, q1 := split(q)
 		k0, k1 := split(k)
 		v0, v1 := split(v)

@@ -80,7 +80,7 @@ func (d *Decoder) attendNew(layer int, h *Node, t engine.NewToken, c *Caches) *N
 	}
 	out := own.out
 	if len(parts) > 0 {
-		out = merged(append(parts, own))
+		out = mergeParts(append(parts, own))
 	}
 	return Reshape(out, h.Shape().Dimensions[0], d.spec.NumHeads*d.spec.HeadDim)
 }

@@ -292,8 +292,8 @@ func mismatch(m *modelfile.Model, name, why string) error {
 // IsMade reports whether joining makes the weight anew; others are the base's.
 func (w Weight) IsMade() bool { return w.Linear || len(w.Tensors) > 1 }
 
-// Made returns those of weights, in the order of Weights, that joining makes.
-func (s Spec) Made(weights []*Node) []*Node {
+// JointWeights returns those of weights, in the order of Weights, that joining makes.
+func (s Spec) JointWeights(weights []*Node) []*Node {
 	var made []*Node
 	for i, w := range s.Weights() {
 		if w.IsMade() {
@@ -303,8 +303,8 @@ func (s Spec) Made(weights []*Node) []*Node {
 	return made
 }
 
-// MadeNames are the names of the weights that Made returns.
-func (s Spec) MadeNames() (names []string) {
+// JointWeightNames are the names of the weights that Made returns.
+func (s Spec) JointWeightNames() (names []string) {
 	for _, w := range s.Weights() {
 		if w.IsMade() {
 			names = append(names, w.Name())
@@ -343,7 +343,7 @@ func (s Spec) Join(weights []*Node) (out []*Node) {
 				parts = append(parts, x)
 			}
 		}
-		out = append(out, concatenated(parts))
+		out = append(out, concatenate(parts))
 	}
 	return out
 }

@@ -48,16 +48,16 @@ func openFolder(path string) (*Model, error) {
 		return nil, errors.Join(bad(file, "", err), f.close())
 	}
 	m := &Model{Path: path, Config: config, source: f, Vocabulary: Vocabulary{BOS: -1, EOS: -1}}
-	if m.untied, err = f.untied(config); err != nil {
+	if m.untied, err = f.hasOwnHead(config); err != nil {
 		return nil, errors.Join(bad(configFile, "", err), f.close())
 	}
 	m.Config.TiedHead = config.TiedHead && !m.untied
 	return m, nil
 }
 
-// untied reports whether the files hold an output head of its own, where the configuration says that the embedding is the head. A copy
+// hasOwnHead reports whether the files hold an output head of its own, where the configuration says that the embedding is the head. A copy
 // of the embedding is none. Another is what the model was trained with: since version 5 transformers too takes it, and says that it does.
-func (f *folder) untied(c Config) (bool, error) {
+func (f *folder) hasOwnHead(c Config) (bool, error) {
 	const head = "lm_head.weight"
 	if !c.TiedHead {
 		return false, nil

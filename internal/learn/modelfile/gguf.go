@@ -190,7 +190,7 @@ func (f *ggufFile) numbers(theirs string) ([]float32, []int, error) {
 func (f *ggufFile) tensor(c Config, name string) ([]float32, []int, error) {
 	flat, dims, err := f.numbers(f.theirs[name])
 	if err == nil {
-		if heads := f.permutedHeads(c, name); heads > 0 {
+		if heads := f.headsToPermute(c, name); heads > 0 {
 			flat, err = unpermute(flat, dims, heads, c.HeadDim)
 		}
 	}
@@ -208,7 +208,7 @@ func (f *ggufFile) tensor(c Config, name string) ([]float32, []int, error) {
 
 // rows reads some rows of a matrix, which are not reordered.
 func (f *ggufFile) rows(c Config, name string, ids []int) ([][]float32, error) {
-	if f.permutedHeads(c, name) > 0 {
+	if f.headsToPermute(c, name) > 0 {
 		return nil, tensorFault(f.path, name, errors.New("its rows are reordered"))
 	}
 	rows, err := f.rowsOf(f.theirs[name], ids)
@@ -241,7 +241,7 @@ func (f *ggufFile) rowsOf(theirs string, ids []int) ([][]float32, error) {
 // bf16 is for what nothing is done to.
 func (f *ggufFile) bf16(c Config, name string) ([]uint16, []int, bool) {
 	raw, kind, dims, err := f.raw(f.theirs[name])
-	changed := f.permutedHeads(c, name) > 0 || f.offset && strings.HasSuffix(name, "norm.weight")
+	changed := f.headsToPermute(c, name) > 0 || f.offset && strings.HasSuffix(name, "norm.weight")
 	if err != nil || kind != gguf.TensorTypeBF16 || changed {
 		return nil, nil, false
 	}
@@ -249,8 +249,8 @@ func (f *ggufFile) bf16(c Config, name string) ([]uint16, []int, bool) {
 	return bits, dims, ok
 }
 
-// permutedHeads is how many heads a tensor has whose rows are reordered; 0 for others.
-func (f *ggufFile) permutedHeads(c Config, name string) int {
+// headsToPermute is how many heads a tensor has whose rows are reordered; 0 for others.
+func (f *ggufFile) headsToPermute(c Config, name string) int {
 	switch {
 	case !f.permute:
 	case strings.Contains(name, ".q_proj."):

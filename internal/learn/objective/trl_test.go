@@ -196,7 +196,7 @@ func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, 
 	}
 	if c := l.Settings.Correction; c != nil {
 		var err error
-		if rows, _, err = rows.Corrected(batch.Correction{Level: c.Level, Mode: c.Mode, Low: c.Low, High: c.High}, of(b.Old)); err != nil {
+		if rows, _, err = rows.Correct(batch.Correction{Level: c.Level, Mode: c.Mode, Low: c.Low, High: c.High}, of(b.Old)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +207,7 @@ func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, 
 			t.Fatal(err)
 		}
 		if o.KL.Beta == 0 && !o.Bonus.On {
-			rows = rows.Pushed()
+			rows = rows.WithAdvantage()
 		}
 	}
 	if o.Bonus.On {

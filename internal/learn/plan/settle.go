@@ -154,8 +154,8 @@ func proposal(o, smaller Settings) string {
 	return strings.Join(keys, " and ")
 }
 
-// ServedTooLarge is the error of a served model that the limit does not hold, with how many slots it could hold.
-func ServedTooLarge(s model.Spec, o Serving, limit Limit) error {
+// ServingTooLarge is the error of a served model that the limit does not hold, with how many slots it could hold.
+func ServingTooLarge(s model.Spec, o Serving, limit Limit) error {
 	p, err := MakeServing(s, o)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 			s.NumLayers = tc.layers
 			e := Episode{Prompt: 100, MaxTurns: 8, MaxTokens: 256, MaxResult: tc.maxResult, Between: 20}
 			of := func(private int) Settings {
-				return Settings{GPU: true, Devices: 1, Train: train.Options{LoRA: lora}.Filled(true), Prefix: 1500, Row: private, Slots: tc.slots, Context: private}
+				return Settings{GPU: true, Devices: 1, Train: train.Options{LoRA: lora}.WithDefaults(true), Prefix: 1500, Row: private, Slots: tc.slots, Context: private}
 			}
 			limit := Limit{Bytes: tc.memory << 30}
 			got, err := FindRoom(s, e, of, Open{MicroBatch: true, Recompute: true}, tc.context, limit)

@@ -15,7 +15,7 @@ func Temporaries(hlo string, gpu bool) (int64, error) {
 		return 0, err
 	}
 	if !gpu {
-		t = widened(t)
+		t = widen(t)
 	}
 	l := newLiveness(t)
 	if l.depth() <= 3 {
@@ -24,9 +24,9 @@ func Temporaries(hlo string, gpu bool) (int64, error) {
 	return l.peak(), nil
 }
 
-// widened says what XLA for CPUs does with products of bfloat16: it computes them in float32, of factors that it converts, and
+// widen says what XLA for CPUs does with products of bfloat16: it computes them in float32, of factors that it converts, and
 // a factor of several products once. In a product of few rows it converts what it reads (measured).
-func widened(t text) text {
+func widen(t text) text {
 	wide := map[string]string{}
 	var ops []op
 	for _, o := range t.ops {
@@ -94,7 +94,7 @@ type liveness struct {
 }
 
 func newLiveness(t text) *liveness {
-	t = merged(t)
+	t = mergeEqual(t)
 	l := &liveness{text: t, at: map[string]int{}, readers: map[string][]int{}, inline: make([]bool, len(t.ops)),
 		isOut: map[string]bool{}, roots: map[string][]string{}, needed: make([]bool, len(t.ops))}
 	for i, o := range t.ops {
@@ -121,8 +121,8 @@ func newLiveness(t text) *liveness {
 	return l
 }
 
-// merged drops operations that compute what one before them computes.
-func merged(t text) text {
+// mergeEqual drops operations that compute what one before them computes.
+func mergeEqual(t text) text {
 	same := map[string]string{}
 	first := map[string]string{}
 	rename := func(v string) string {

@@ -51,8 +51,8 @@ func (s *Sampler) joinWeights() (err error) {
 					weights[i] = Concatenate([]*Node{w, Zeros(w.Graph(), below)}, 0)
 				}
 			}
-			return s.spec.Made(weights)
-		}, s.spec.MadeNames()...); err != nil {
+			return s.spec.JointWeights(weights)
+		}, s.spec.JointWeightNames()...); err != nil {
 			return err
 		}
 	}

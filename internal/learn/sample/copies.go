@@ -38,7 +38,7 @@ func (s *Sampler) copyProgram() (*engine.Program, error) {
 			caches[i] = at.replace(x, Gather(flat, rows))
 		}
 		return caches
-	}, engine.Numbered("cache", l)...)
+	}, engine.NumberNames("cache", l)...)
 }
 
 // openCopies compiles the program before the first request needs it, when all others would wait. Where that fails, as for want of memory, beginnings are

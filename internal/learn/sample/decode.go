@@ -64,7 +64,7 @@ func (s *Sampler) decodeProgram(choosing bool) (*engine.Program, error) {
 			d.allowed = in[len(in)-3]
 		}
 		return d.step(in[w+p : w+p+l])
-	}, slices.Concat([]string{"next", "logprob", "logits"}, engine.Numbered("cache", 2*s.spec.NumLayers), []string{"ints"})...)
+	}, slices.Concat([]string{"next", "logprob", "logits"}, engine.NumberNames("cache", 2*s.spec.NumLayers), []string{"ints"})...)
 }
 
 // decoding is what a decode program is built of.
@@ -88,7 +88,9 @@ func (d decoding) step(kv []*Node) []*Node {
 	at := window{slot: Iota(g, shapes.Make(dtypes.Int32, b), 0), column: length}
 	caches := &model.Caches{KV: slices.Clone(kv), Length: length, Write: at.replace}
 	if len(d.prefix) > 0 {
-		caches.Prefix = func(layer int) []model.KeyValues { return []model.KeyValues{d.shared(d.prefix, layer, shared)} }
+		caches.Prefix = func(layer int) []model.KeyValues {
+			return []model.KeyValues{d.prefixKeyValues(d.prefix, layer, shared)}
+		}
 	}
 	h := d.decoder.Decode(Reshape(id, b, 1), positions, caches)
 	logits := d.decoder.Logits(Reshape(h, b, d.spec.Hidden))
@@ -122,7 +124,7 @@ func (d decoding) draw(logits, uniform *Node) (ids, logprobs, left *Node) {
 	if d.allowed == nil {
 		return ids, logprobs, logits
 	}
-	left = truncate(masked(logits, d.allowed), temperature, d.int(rowTopK), d.float(rowTopP), d.float(rowMinP))
+	left = truncate(maskLogits(logits, d.allowed), temperature, d.int(rowTopK), d.float(rowTopP), d.float(rowMinP))
 	chosen := d.int(rowChosen)
 	is := Equal(chosen, OnesLike(chosen))
 	newIDs, newLogprobs := draw(left, temperature, uniform)

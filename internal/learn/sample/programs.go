@@ -20,13 +20,13 @@ func (s *Sampler) prefixProgram(p int) (*engine.Program, error) {
 	params := append(slices.Clone(s.params), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
 	return s.engine.Compile("prefix", params, func(in []*Node) []*Node {
 		kv := model.Prefix(model.NewSampling(s.adapters, in[:len(in)-1], nil), in[len(in)-1])
-		if more := s.spec.PaddedPrefix(p) - p; more > 0 {
+		if more := s.spec.PadPrefix(p) - p; more > 0 {
 			for i, x := range kv {
 				kv[i] = Concatenate([]*Node{x, Zeros(x.Graph(), s.spec.Shape(s.spec.NumKVHeads, more, s.spec.HeadDim))}, 1)
 			}
 		}
 		return kv
-	}, engine.Numbered("prefix", 2*s.spec.NumLayers)...)
+	}, engine.NumberNames("prefix", 2*s.spec.NumLayers)...)
 }
 
 func (s *Sampler) cacheShape() shapes.Shape {
@@ -43,11 +43,11 @@ func (s *Sampler) numPrefix() int {
 
 func (s *Sampler) cacheParams() []engine.Param {
 	var params []engine.Param
-	for _, name := range engine.Numbered("prefix", s.numPrefix()) {
+	for _, name := range engine.NumberNames("prefix", s.numPrefix()) {
 		params = append(params, engine.Param{Name: name,
-			Shape: s.spec.Shape(s.spec.NumKVHeads, s.spec.PaddedPrefix(len(s.prefix)), s.spec.HeadDim)})
+			Shape: s.spec.Shape(s.spec.NumKVHeads, s.spec.PadPrefix(len(s.prefix)), s.spec.HeadDim)})
 	}
-	for _, name := range engine.Numbered("cache", 2*s.spec.NumLayers) {
+	for _, name := range engine.NumberNames("cache", 2*s.spec.NumLayers) {
 		params = append(params, engine.Param{Name: name, Donated: true,
 			Shape: s.cacheShape()})
 	}
@@ -86,7 +86,7 @@ func (s *Sampler) prefillProgram(r, c int) (*engine.Program, error) {
 			return s.withPrefix(prefix, layer, shared, own)
 		})
 		return caches
-	}, engine.Numbered("cache", 2*s.spec.NumLayers)...)
+	}, engine.NumberNames("cache", 2*s.spec.NumLayers)...)
 }
 
 // withPrefix is what a slot's queries attend to: the prefix, where there is one and the slot follows it, and its own text.
@@ -94,11 +94,11 @@ func (s *Sampler) withPrefix(prefix []*Node, layer int, shared *Node, own model.
 	if len(prefix) == 0 {
 		return []model.KeyValues{own}
 	}
-	return []model.KeyValues{s.shared(prefix, layer, shared), own}
+	return []model.KeyValues{s.prefixKeyValues(prefix, layer, shared), own}
 }
 
-// shared is the prefix as a layer's queries attend to it, where their slots follow it.
-func (s *Sampler) shared(prefix []*Node, layer int, shared *Node) model.KeyValues {
+// prefixKeyValues is the prefix as a layer's queries attend to it, where their slots follow it.
+func (s *Sampler) prefixKeyValues(prefix []*Node, layer int, shared *Node) model.KeyValues {
 	return model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Keys: len(s.prefix), Mask: Equal(shared, OnesLike(shared))}
 }
 

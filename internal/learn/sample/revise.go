@@ -78,17 +78,17 @@ func (m *masks) free() {
 	}
 }
 
-// chosen reports whether a request's tokens are not simply drawn from the policy's distribution.
-func chosen(r *policy.Request) bool { return r.Constraint != nil || r.Truncates() }
+// needsRevision reports whether a request's tokens are not simply drawn from the policy's distribution.
+func needsRevision(r *policy.Request) bool { return r.Constraint != nil || r.Truncates() }
 
 // ready compiles what a request needs beside the usual programs, before it is in the way of others.
 func (s *Sampler) ready(r *policy.Request) (err error) {
-	if !chosen(r) && r.TopLogprobs == 0 {
+	if !needsRevision(r) && r.TopLogprobs == 0 {
 		return nil
 	}
 	s.making.Lock()
 	defer s.making.Unlock()
-	if chosen(r) && s.chooser == nil {
+	if needsRevision(r) && s.chooser == nil {
 		if s.chooser, err = s.decodeProgram(true); err != nil {
 			return err
 		}

@@ -391,7 +391,7 @@ func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 	if s.adapters.Count > 1 {
 		inputs = append(inputs, input{adapter, []int{r}})
 	}
-	out, err := s.call(program, s.held(), inputs...)
+	out, err := s.call(program, s.slotBuffers(), inputs...)
 	if err != nil {
 		return err
 	}
@@ -416,8 +416,8 @@ type input struct {
 	dims []int
 }
 
-// held are the buffers that all programs of slots begin with: weights, prefix, and caches, which they consume.
-func (s *Sampler) held() []engine.Buffer {
+// slotBuffers are the buffers that all programs of slots begin with: weights, prefix, and caches, which they consume.
+func (s *Sampler) slotBuffers() []engine.Buffer {
 	return append(append(append([]engine.Buffer{}, s.weights...), s.prefixKV...), s.caches...)
 }
 

@@ -45,7 +45,7 @@ func (s *Sampler) step(n int) error {
 		s.tell(i, n, ints, floats)
 		busy = busy || x.decodes()
 		goesOn = goesOn || x.decodes() && len(x.job.completion.IDs) > 0
-		choosing = choosing || x.decodes() && chosen(&x.job.request)
+		choosing = choosing || x.decodes() && needsRevision(&x.job.request)
 	}
 	if !busy {
 		return nil
@@ -87,7 +87,7 @@ func (s *Sampler) takeSteps(n int, choosing bool, ints []int32, floats []float32
 			break
 		}
 		for len(drawn) < min(n, j+1+s.ahead) {
-			out, err := program.Start(slices.Concat(s.held(), allowed, []engine.Buffer{numbers, state})...)
+			out, err := program.Start(slices.Concat(s.slotBuffers(), allowed, []engine.Buffer{numbers, state})...)
 			if err != nil {
 				return err
 			}
@@ -101,16 +101,16 @@ func (s *Sampler) takeSteps(n int, choosing bool, ints []int32, floats []float32
 			return err
 		}
 		engine.Free(drawn[j]...)
-		if s.awaited(n) {
+		if s.takeRequests(n) {
 			n = len(drawn)
 		}
 	}
 	return nil
 }
 
-// awaited takes in the requests that have come, and reports whether somebody waits for the end of n steps: a request that a slot is
+// takeRequests takes in the requests that have come, and reports whether somebody waits for the end of n steps: a request that a slot is
 // free for, the sender of one that is no longer wanted, or one that has just come, which is not to wait longer than others wait for it.
-func (s *Sampler) awaited(n int) bool {
+func (s *Sampler) takeRequests(n int) bool {
 	come := false
 	for more := true; more; {
 		select {
@@ -174,7 +174,7 @@ func (s *Sampler) tell(i, n int, ints []int32, floats []float32) {
 	r := &x.job.request
 	set(rowID, int(x.pending[0]))
 	set(rowLeft, min(n, s.left(x)))
-	if chosen(r) {
+	if needsRevision(r) {
 		set(rowChosen, 1)
 	}
 	if r.Truncates() && r.TopK > 0 {

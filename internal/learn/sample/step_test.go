@@ -92,7 +92,7 @@ func TestAwaited(t *testing.T) {
 		if c.closed {
 			close(s.quit)
 		}
-		if got := s.awaited(c.n); got != c.want {
+		if got := s.takeRequests(c.n); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 		if queued := len(s.state[1].queue) == 1; queued != c.comes {

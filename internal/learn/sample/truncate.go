@@ -27,8 +27,8 @@ func (s *Sampler) rankProgram() (*engine.Program, error) {
 
 func numWords(v int) int { return (v + wordBits - 1) / wordBits }
 
-// masked sets the logits [B, V] to -Inf where allowed [B, V/16] has a 0.
-func masked(logits, allowed *Node) *Node {
+// maskLogits sets the logits [B, V] to -Inf where allowed [B, V/16] has a 0.
+func maskLogits(logits, allowed *Node) *Node {
 	g := logits.Graph()
 	b, v := logits.Shape().Dimensions[0], logits.Shape().Dimensions[1]
 	n := allowed.Shape().Dimensions[1]

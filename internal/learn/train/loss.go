@@ -53,8 +53,8 @@ func (g goal) key() string {
 	return "_" + g.Name() + dropoutKey(g.dropout)
 }
 
-// seen names what programs return of each token for the host.
-func (g goal) seen() []string {
+// outputs names what programs return of each token for the host.
+func (g goal) outputs() []string {
 	if g.settings.Bonus.On {
 		return []string{"logprobs", "entropies"}
 	}

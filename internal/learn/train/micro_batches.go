@@ -129,7 +129,7 @@ func (t *Trainer) rowsAtOnce(rows int) int {
 
 // RowPrograms is how many programs of rows the steps need where a device computes one row, or tree, at a time, and how many positions they compute.
 func (o Options) RowPrograms(steps []batch.Batch) (programs, positions int) {
-	o = o.Filled(false)
+	o = o.WithDefaults(false)
 	shapes := map[shape]bool{}
 	for _, b := range steps {
 		var calls []call

@@ -175,7 +175,7 @@ func TestBuckets(t *testing.T) {
 // A GPU computes as many rows as have 4096 tokens, 1 to 16, unless it is told how many; a plan asks for the lengths of which
 // most tokens are computed.
 func TestRowsAtOnceByLength(t *testing.T) {
-	auto, told, cpu := Options{}.Filled(true), Options{MicroBatch: 4}.Filled(true), Options{}.Filled(false)
+	auto, told, cpu := Options{}.WithDefaults(true), Options{MicroBatch: 4}.WithDefaults(true), Options{}.WithDefaults(false)
 	for _, c := range []struct {
 		o             Options
 		n, rows, most int // most tokens at one time in rows of up to n

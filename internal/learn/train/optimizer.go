@@ -23,7 +23,7 @@ func (t *Trainer) Apply(u batch.Update) (norm float64, err error) {
 	if t.gradient == nil {
 		return 0, fmt.Errorf("there is no gradient to apply")
 	}
-	out, err := t.applied(t.gradient, u)
+	out, err := t.apply(t.gradient, u)
 	if err != nil {
 		t.drop()
 		return 0, err
@@ -35,15 +35,15 @@ func (t *Trainer) Apply(u batch.Update) (norm float64, err error) {
 		return 0, err
 	}
 	if norm = float64(norms[0]); !finite(norm) {
-		return norm, t.refused("norm of the gradient", norm)
+		return norm, t.notFiniteError("norm of the gradient", norm)
 	}
 	t.steps++
 	t.momentSteps++
 	return norm, nil
 }
 
-// applied runs the apply program, which consumes state and gradient unless there is an error.
-func (t *Trainer) applied(gradient engine.Buffer, u batch.Update) ([]engine.Buffer, error) {
+// apply runs the apply program, which consumes state and gradient unless there is an error.
+func (t *Trainer) apply(gradient engine.Buffer, u batch.Update) ([]engine.Buffer, error) {
 	adam := withDefaults(u.Adam)
 	p, err := t.applyProgram(adam)
 	if err != nil {

@@ -116,7 +116,7 @@ func (t *Trainer) prefixProgram(p int, dropout float64) (program, error) {
 				d.Dropout(dropout, rest[1])
 			}
 			return model.Prefix(d, rest[0])
-		}, engine.Numbered("prefix", 2*t.spec.NumLayers)...)
+		}, engine.NumberNames("prefix", 2*t.spec.NumLayers)...)
 	})
 }
 
@@ -128,8 +128,8 @@ func (t *Trainer) prefixInputs(p int, dropout float64) []engine.Param {
 	return params
 }
 
-// differentiated is the decoder of a program with a backward pass.
-func (t *Trainer) differentiated(in []*Node) *model.Decoder {
+// gradientDecoder is the decoder of a program with a backward pass.
+func (t *Trainer) gradientDecoder(in []*Node) *model.Decoder {
 	d := t.decoder(in)
 	if t.recompute == RecomputeLayer || t.spec.Shards > 1 { // what is gathered is not to be kept
 		d.RecomputeLayers(t.mlpChunk)
@@ -162,7 +162,7 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 		params = append(params, t.prefixParams("d", engine.F32, p, false)...)
 		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		return t.engine.Compile("prefix_backward", params, func(in []*Node) []*Node {
-			d := t.differentiated(in)
+			d := t.gradientDecoder(in)
 			rest := in[len(t.weights)+1:]
 			if dropout > 0 {
 				d.Dropout(dropout, rest[1])
@@ -244,7 +244,7 @@ func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total *
 }
 
 // rowsProgram is forward and backward of one micro-batch of rows after a prefix of p tokens. Inputs: weights, adapter, 2*L of
-// K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, goal.seen, gradient[A],
+// K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, goal.outputs, gradient[A],
 // dK,dV.
 func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 	return t.program("rows"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
@@ -253,7 +253,7 @@ func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 		params = append(append(params, inputs...), engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", engine.F32, p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
-			d := t.differentiated(in)
+			d := t.gradientDecoder(in)
 			kv, rest := cut(in[len(t.weights)+1:], t.numPrefix(p))
 			rows, sums := cut(rest, len(inputs))
 			rows, places := cut(rows, len(inputs)-len(s.placeParams()))
@@ -267,18 +267,18 @@ func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 				out = append(out, Add(sums[1+i], ConvertDType(x, dtypes.Float32)))
 			}
 			return out
-		}, slices.Concat([]string{"loss"}, g.seen(), []string{"gradient"}, engine.Numbered("d", t.numPrefix(p)))...)
+		}, slices.Concat([]string{"loss"}, g.outputs(), []string{"gradient"}, engine.NumberNames("d", t.numPrefix(p)))...)
 	})
 }
 
 // treeProgram is forward and backward of a prefix of p tokens and one micro-batch of rows after it, together: weights, adapter,
-// prefixInputs, rowsInputs -> sum of losses, goal.seen, gradient[A].
+// prefixInputs, rowsInputs -> sum of losses, goal.outputs, gradient[A].
 func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
 	return t.program("tree"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
 		before := t.prefixInputs(p, g.dropout)
 		params := append(append(t.modelParams(), before...), rowsInputs(s, g)...)
 		return t.engine.Compile("tree", params, func(in []*Node) []*Node {
-			d := t.differentiated(in)
+			d := t.gradientDecoder(in)
 			prefix, rows := cut(in[len(t.weights)+1:], len(before))
 			if g.dropout > 0 {
 				d.Dropout(g.dropout, Concatenate([]*Node{prefix[1], Reshape(rows[len(rows)-1], 1, s.n*s.c)}, 1))
@@ -286,7 +286,7 @@ func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
 			total, seen := t.loss(d, model.Tree(d, prefix[0], rows[0]), rows, g)
 			flat, _ := flatGradient(total, d, nil)
 			return append(append([]*Node{total}, seen...), flat)
-		}, slices.Concat([]string{"loss"}, g.seen(), []string{"gradient"})...)
+		}, slices.Concat([]string{"loss"}, g.outputs(), []string{"gradient"})...)
 	})
 }
 

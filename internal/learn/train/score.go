@@ -90,7 +90,7 @@ func (t *Trainer) score(ctx context.Context, adapter engine.Buffer, b batch.Batc
 		scores, err = t.scoreRows(ctx, b.Rows, short, adapter, kv, divisor, entropies)
 	}
 	if err != nil {
-		return nil, t.exhausted(err, mostRows(t.calls(short.Rows, true)))
+		return nil, t.memoryError(err, mostRows(t.calls(short.Rows, true)))
 	}
 	return scores, nil
 }
@@ -109,7 +109,7 @@ func (t *Trainer) scoreRows(ctx context.Context, rows []batch.Sequence, short ba
 		for i := range logp {
 			for _, tree := range x.of(i) {
 				for _, row := range tree.rows {
-					scores[row], logp[i] = aligned(rows[row], logp[i])
+					scores[row], logp[i] = alignLogprobs(rows[row], logp[i])
 				}
 			}
 		}
@@ -137,8 +137,8 @@ func (t *Trainer) scoreCall(x call, b batch.Batch, adapter engine.Buffer, kv []e
 	return takeEach(out[0], len(each))
 }
 
-// aligned lays the first logprobs out as a row has its trained tokens, and returns the others.
-func aligned(r batch.Sequence, logp []float32) (row, rest []float32) {
+// alignLogprobs lays the first logprobs out as a row has its trained tokens, and returns the others.
+func alignLogprobs(r batch.Sequence, logp []float32) (row, rest []float32) {
 	row = make([]float32, len(r.IDs))
 	for i, trained := range r.Trained {
 		if trained {

@@ -95,7 +95,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a dropout of %v leaves nothing to train on", o.Dropout),
 			Next: "give lora.dropout a share from 0 to below 1"}
 	}
-	o = o.Filled(e.IsGPU())
+	o = o.WithDefaults(e.IsGPU())
 	if o.Notice == nil {
 		o.Notice = func(string) {}
 	}
@@ -112,8 +112,8 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	return t, nil
 }
 
-// Filled returns the options with the shapes of rows that a device takes where they are zero.
-func (o Options) Filled(gpu bool) Options {
+// WithDefaults returns the options with the shapes of rows that a device takes where they are zero.
+func (o Options) WithDefaults(gpu bool) Options {
 	byDevice := func(onCPU, onGPU int) int {
 		if gpu {
 			return onGPU
@@ -251,11 +251,11 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 		gradient, err = t.gradientOf(ctx, b, goal, &stats)
 	}
 	if err != nil {
-		return stats, t.exhausted(err, mostRows(t.calls(b.Rows, !goal.ByRow())))
+		return stats, t.memoryError(err, mostRows(t.calls(b.Rows, !goal.ByRow())))
 	}
 	if !finite(stats.Loss) {
 		engine.Free(gradient)
-		return stats, t.refused("loss", stats.Loss)
+		return stats, t.notFiniteError("loss", stats.Loss)
 	}
 	t.gradient = gradient
 	n, sampled := float64(stats.NumTrained), float64(max(1, stats.NumSampled))
@@ -350,8 +350,8 @@ func (t *Trainer) ranOut(what string) {
 	t.notice(fmt.Sprintf("the device ran out of memory in optimiser step %d: %s", t.steps+1, what))
 }
 
-// exhausted is an error of a step, which says what helps where that is memory.
-func (t *Trainer) exhausted(err error, n int) error {
+// memoryError is an error of a step, which says what helps where that is memory.
+func (t *Trainer) memoryError(err error, n int) error {
 	if !engine.OutOfMemory(err) {
 		return err
 	}
@@ -366,8 +366,8 @@ func (t *Trainer) exhausted(err error, n int) error {
 		Why: fmt.Sprintf("with %d rows at a time; the step is not taken, adapter and optimiser are as they were", n), Err: err, Next: next}
 }
 
-// refused is the error of a step that is not taken because a number is not finite.
-func (t *Trainer) refused(what string, x float64) error {
+// notFiniteError is the error of a step that is not taken because a number is not finite.
+func (t *Trainer) notFiniteError(what string, x float64) error {
 	return &fault.Error{Code: fault.CodeError, What: fmt.Sprintf("the %s is %v", what, x), Where: fmt.Sprintf("optimiser step %d", t.steps+1),
 		Why:  "a number of the model or of a row went out of bounds; the step is not taken, adapter and optimiser are as they were",
 		Next: "lower the stage's learning_rate in hone.yaml; hone runs show names the last checkpoint"}
@@ -501,7 +501,7 @@ func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o goal, 
 	}
 	loss, lossErr := takeEach(out[0], len(each))
 	logp, err := takeEach(out[1], len(each))
-	rest := out[1+len(o.seen()):]
+	rest := out[1+len(o.outputs()):]
 	var entropies [][]float32
 	var entropyErr error
 	if o.settings.Bonus.On {
@@ -565,7 +565,7 @@ func (t *Trainer) numPrefix(p int) int {
 
 func (t *Trainer) prefixParams(name string, shape func(dims ...int) shapes.Shape, p int, donated bool) []engine.Param {
 	var params []engine.Param
-	for _, name := range engine.Numbered(name, t.numPrefix(p)) {
+	for _, name := range engine.NumberNames(name, t.numPrefix(p)) {
 		params = append(params, engine.Param{Name: name,
 			Shape: shape(t.spec.NumKVHeads, p, t.spec.HeadDim), Donated: donated})
 	}

@@ -53,7 +53,7 @@ func (o Options) trees(rows []batch.Sequence) []tree {
 	var out []tree
 	if o.TreeTokens == 0 {
 		for _, row := range order {
-			out = append(out, grown(tree{}, row, rows[row].IDs, 0))
+			out = append(out, addRow(tree{}, row, rows[row].IDs, 0))
 		}
 		return out
 	}
@@ -72,17 +72,17 @@ func (o Options) trees(rows []batch.Sequence) []tree {
 			last := &out[len(out)-1]
 			shared := policy.CommonPrefix(rows[order[i-1]].IDs, ids)
 			if n := len(last.ids) + len(ids) - shared; n <= limit && cost(n) < cost(len(last.ids))+cost(len(ids)) {
-				*last = grown(*last, row, ids, shared)
+				*last = addRow(*last, row, ids, shared)
 				continue
 			}
 		}
-		out = append(out, grown(tree{}, row, ids, 0))
+		out = append(out, addRow(tree{}, row, ids, 0))
 	}
 	return out
 }
 
-// grown adds a row, whose first tokens are those of the row that was added before.
-func grown(x tree, row int, ids []int32, shared int) tree {
+// addRow adds a row, whose first tokens are those of the row that was added before.
+func addRow(x tree, row int, ids []int32, shared int) tree {
 	at := make([]int32, 0, len(ids))
 	if shared > 0 {
 		at = append(at, x.at[len(x.at)-1][:shared]...)

@@ -138,8 +138,8 @@ func (s *Sampler) messageOf(answer []byte) string {
 	return text
 }
 
-// failed is the error of a sampler that did not do what it was asked to.
-func (s *Sampler) failed(what string, err error) error {
+// requestError is the error of a sampler that did not do what it was asked to.
+func (s *Sampler) requestError(what string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -34,7 +34,7 @@ func (s *Sampler) Given(ctx context.Context, ids []int32) (logprobs []float32, e
 	}
 	if err != nil && ctx.Err() == nil {
 		s.mourn(ctx, err)
-		err = s.failed("the sampler does not tell the logprobs of a text", err)
+		err = s.requestError("the sampler does not tell the logprobs of a text", err)
 	}
 	if err != nil {
 		return nil, err

@@ -40,8 +40,8 @@ type Options struct {
 	Transport http.RoundTripper // nil: http.DefaultTransport
 }
 
-// settled is the options with their defaults; it refuses what cannot be asked.
-func (o Options) settled() (Options, error) {
+// withDefaults is the options with their defaults; it refuses what cannot be asked.
+func (o Options) withDefaults() (Options, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		// The URL itself is not shown: what makes it wrong may be a password inside it.

@@ -59,7 +59,7 @@ type card struct {
 // Open looks for the base model at a server and asks it for a token. A server that returns no token ids, no logprobs, or those of
 // another temperature is refused: nothing could be trained on what it samples. What the sampler asks later ends with ctx too.
 func Open(ctx context.Context, o Options) (*Sampler, error) {
-	o, err := o.settled()
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Sampler, error) {
 	}
 	cards, err := s.cards(ctx)
 	if err != nil {
-		return nil, s.failed("the sampler does not list its models", err)
+		return nil, s.requestError("the sampler does not list its models", err)
 	}
 	if err := s.choose(cards); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *Sampler) check(ctx context.Context) error {
 	r := policy.Request{Prompt: []int32{0, 1}, Sampling: policy.Sampling{Temperature: s.o.Temperature, MaxTokens: 1, TopLogprobs: 2}}
 	c, err := s.sample(ctx, r)
 	if err != nil {
-		f := s.failed("the sampler's completions cannot train", err)
+		f := s.requestError("the sampler's completions cannot train", err)
 		if x, ok := errors.AsType[*fault.Error](f); ok {
 			if _, lacks := errors.AsType[lackError](err); lacks {
 				x.Code, x.Next = fault.CodeUsage, s.api.advice()
@@ -182,7 +182,7 @@ func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 	}
 	if err != nil {
 		s.mourn(ctx, err)
-		return c, s.failed("the sampler failed", err)
+		return c, s.requestError("the sampler failed", err)
 	}
 	if r.Each != nil {
 		for i, id := range c.IDs {
@@ -241,7 +241,7 @@ func (s *Sampler) mourn(ctx context.Context, why error) {
 		return
 	}
 	if _, err := s.cards(ctx); err != nil && again(err) && ctx.Err() == nil {
-		s.gone.Do(func() { s.o.Gone(s.failed("the sampler is gone", why)) })
+		s.gone.Do(func() { s.o.Gone(s.requestError("the sampler is gone", why)) })
 	}
 }
 
@@ -251,8 +251,8 @@ func (s *Sampler) mourn(ctx context.Context, why error) {
 func (s *Sampler) SetFolder(name, folder string, version int) error {
 	load, _ := s.api.loading()
 	if name != "" {
-		if err := s.ask(s.ctx, load, map[string]string{"lora_name": name, "lora_path": folder}, s.done); err != nil && !s.tookIt(name, err) {
-			f := s.failed("the sampler did not load the adapter", err)
+		if err := s.ask(s.ctx, load, map[string]string{"lora_name": name, "lora_path": folder}, s.checkLoad); err != nil && !s.tookIt(name, err) {
+			f := s.requestError("the sampler did not load the adapter", err)
 			if x, ok := errors.AsType[*fault.Error](f); ok && x.Code == fault.CodeError {
 				x.Why = folder
 				x.Next = "vLLM needs --enable-lora, --max-lora-rank of lora.rank or more, and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True; hone serve --max-adapters 2; SGLang --enable-lora, " +
@@ -292,18 +292,18 @@ func (s *Sampler) Unload(name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), unloadTime) // a run that is stopped unloads too
 	defer cancel()
 	_, unload := s.api.loading()
-	err := s.ask(ctx, unload, map[string]string{"lora_name": name}, s.done)
+	err := s.ask(ctx, unload, map[string]string{"lora_name": name}, s.checkLoad)
 	if refused, ok := errors.AsType[*statusError](err); ok && (refused.status == http.StatusNotFound || refused.status == http.StatusBadRequest) {
 		return nil
 	}
 	if err != nil {
-		return s.failed("the sampler did not unload an adapter", err)
+		return s.requestError("the sampler did not unload an adapter", err)
 	}
 	return nil
 }
 
-// done reads the answer to loading: SGLang says {"success": false} too.
-func (s *Sampler) done(answer []byte) error {
+// checkLoad reads the answer to loading: SGLang says {"success": false} too.
+func (s *Sampler) checkLoad(answer []byte) error {
 	var told struct {
 		Success *bool `json:"success"`
 	}
@@ -317,7 +317,7 @@ func (s *Sampler) done(answer []byte) error {
 func (s *Sampler) Serves(name string) (bool, error) {
 	cards, err := s.cards(s.ctx)
 	if err != nil {
-		return false, s.failed("the sampler does not list its models", err)
+		return false, s.requestError("the sampler does not list its models", err)
 	}
 	return slices.ContainsFunc(cards, func(c card) bool { return c.ID == name }), nil
 }

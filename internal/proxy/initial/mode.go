@@ -80,11 +80,11 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 		return err
 	}
 	if t.work != nil && t.work.failed != "" {
-		return t.failedBefore(ctx)
+		return t.passOnFailure(ctx)
 	}
 	if t.work != nil { // the upstream failed behind a call that was made, or the client did not wait, and asks again
 		defer t.over()
-		return t.madeBefore(ctx)
+		return t.resumeCalls(ctx)
 	}
 	q := &x.Request
 	began := time.Now()
@@ -150,8 +150,8 @@ func unfit(x *proxy.Exchange) string {
 	return ""
 }
 
-// proposedIn are the names of tools that were proposed in the last user turn; known is false where there is no user turn.
-func proposedIn(messages []chat.Message) (names map[string]bool, known bool) {
+// proposals are the names of tools that were proposed in the last user turn; known is false where there is no user turn.
+func proposals(messages []chat.Message) (names map[string]bool, known bool) {
 	names = map[string]bool{}
 	for _, m := range slices.Backward(messages) {
 		if m.Role == chat.User {
@@ -168,7 +168,7 @@ func proposedIn(messages []chat.Message) (names map[string]bool, known bool) {
 
 // account books a request for its user turn, so that turns with an initial call can be held against those without.
 func (m *Mode) account(x *proxy.Exchange, label string) {
-	asks, used, usd := x.Spent()
+	asks, used, usd := x.Cost()
 	x.Count(turnSteps, float64(asks), "initial_call", label)
 	x.Count(turnPrompt, float64(used.PromptTokens), "initial_call", label)
 	x.Count(turnWritten, float64(used.CompletionTokens), "initial_call", label)

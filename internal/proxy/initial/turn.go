@@ -93,11 +93,11 @@ func (t *turn) execute(ctx context.Context, p Proposal) error {
 		return err
 	}
 	if t.work.failed != "" {
-		return t.failedBefore(ctx)
+		return t.passOnFailure(ctx)
 	}
 	defer t.over()
 	if t.work.made != nil {
-		return t.madeBefore(ctx)
+		return t.resumeCalls(ctx)
 	}
 	m := t.mode.Hands.make(ctx, p.Calls)
 	t.count(m)
@@ -109,7 +109,7 @@ func (t *turn) execute(ctx context.Context, p Proposal) error {
 		t.over()
 		return t.askUpstream(ctx, "call-failed", m.failure())
 	}
-	t.Made(m.steps(p.Calls)...)
+	t.AddSteps(m.steps(p.Calls)...)
 	t.Decide("executed", sure(p), append(t.args, "call_seconds", m.took.Seconds())...)
 	return t.goFrom(ctx, hidden{messages: m.messages(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}), label: with, readOnly: m.readOnly})
 }
@@ -120,14 +120,14 @@ func (t *turn) over() {
 	t.work = nil
 }
 
-// madeBefore has the upstream go on from calls that were made for an equal request.
-func (t *turn) madeBefore(ctx context.Context) error {
+// resumeCalls has the upstream go on from calls that were made for an equal request.
+func (t *turn) resumeCalls(ctx context.Context) error {
 	t.Decide("executed", "the call was made before")
 	return t.goFrom(ctx, *t.work.made)
 }
 
-// failedBefore passes on a request that waited for an equal one whose calls failed, as that one was.
-func (t *turn) failedBefore(ctx context.Context) error {
+// passOnFailure passes on a request that waited for an equal one whose calls failed, as that one was.
+func (t *turn) passOnFailure(ctx context.Context) error {
 	failed := t.work.failed
 	t.work = nil // the other's, and over
 	return t.askUpstream(ctx, "call-failed", failed)
@@ -156,7 +156,7 @@ func (t *turn) goFrom(ctx context.Context, h hidden) error {
 
 // keep remembers calls that were made for the requests that go on from the upstream's answer.
 func (t *turn) keep(h hidden) {
-	said := t.Said()
+	said := t.LastAnswer()
 	if said == nil || said.Opaque != nil || len(said.Message.ToolCalls) == 0 {
 		return
 	}
@@ -180,7 +180,7 @@ func (t *turn) speculate(ctx context.Context, p Proposal) error {
 	tried := make(chan made, 1)
 	go func() { tried <- t.mode.Hands.make(trying, p.Unsure) }()
 	a, err := t.Follow(ctx, t.body, nil)
-	agreed := err == nil && a.Opaque == nil && !a.Told() && same(a.Message.ToolCalls, p.Unsure)
+	agreed := err == nil && a.Opaque == nil && !a.Sent() && same(a.Message.ToolCalls, p.Unsure)
 	if !agreed {
 		cancel()
 		if err == nil { // the client waits for no call that is of no use to it
@@ -203,7 +203,7 @@ func (t *turn) speculate(ctx context.Context, p Proposal) error {
 	}
 	t.Count(speculations, 1, "result", "agreed")
 	t.Supersede(a)
-	t.Made(m.steps(a.Message.ToolCalls)...)
+	t.AddSteps(m.steps(a.Message.ToolCalls)...)
 	t.Decide("executed", "the upstream calls "+a.Message.ToolCalls[0].Name+" too", "call_seconds", m.took.Seconds())
 	return t.goFrom(ctx, hidden{messages: m.messages(a.Message), label: speculated})
 }
@@ -222,7 +222,7 @@ func (t *turn) count(m made) {
 
 // goOn passes a request on of which the small model has nothing to say: most of them go on from a call.
 func (t *turn) goOn(ctx context.Context, why string) error {
-	proposed, known := proposedIn(t.messages)
+	proposed, known := proposals(t.messages)
 	label := without
 	switch {
 	case t.label != "":
@@ -238,7 +238,7 @@ func (t *turn) goOn(ctx context.Context, why string) error {
 	}
 	err := t.Pass(ctx, t.body)
 	if last := t.Request.Messages; known && len(proposed) > 0 && strings.HasPrefix(last[len(last)-1].ToolCallID, mark) {
-		if said := t.Said(); said != nil && slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool { return proposed[c.Name] }) {
+		if said := t.LastAnswer(); said != nil && slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool { return proposed[c.Name] }) {
 			t.Count(repeated, 1)
 		}
 	}

@@ -105,7 +105,7 @@ func TestCallsAreMadeOnServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
-	c, err := config.Given("")
+	c, err := config.Read("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func OpenAgent(h *host.Host, c config.Config, folder string, context, slots int)
 		h.Say("warning: no confidence of %s reaches the precision it was calibrated for (%g): it will propose nothing", folder, calibration.Target)
 	}
 	if c.Model.Context = context; context == 0 {
-		c.Model.Context = serving.TrainedAt(folder)
+		c.Model.Context = serving.TrainingContext(folder)
 	}
 	m, err := serving.OpenServed(h, c, folder, slots)
 	if err != nil {

@@ -40,7 +40,7 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	}
 	rule.Deadline = o.Deadline
 	if c.Model.Context = o.Context; o.Context == 0 {
-		c.Model.Context = serving.TrainedAt(o.Model)
+		c.Model.Context = serving.TrainingContext(o.Model)
 	}
 	m, err := serving.OpenServed(h, c, o.Model, o.Slots)
 	if err != nil {

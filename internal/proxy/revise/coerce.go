@@ -88,7 +88,7 @@ func (c *coercion) object(shape, o *chat.Object, at string, depth int) *chat.Obj
 		if sub, _ := properties.Get(key); sub != nil {
 			below, _ := sub.(*chat.Object)
 			value = c.value(c.resolve(below), value, at+"/"+key, depth+1)
-			if value == nil && below != nil && !nullable(c.resolve(below)) && !required(shape, key) {
+			if value == nil && below != nil && !nullable(c.resolve(below)) && !isRequired(shape, key) {
 				c.did(Dropped, at+"/"+key)
 				continue
 			}
@@ -104,7 +104,7 @@ func (c *coercion) value(shape *chat.Object, v chat.Value, at string, depth int)
 		return v
 	}
 	if options := listAt(shape, "enum"); options != nil {
-		return c.enumerated(options, v, at)
+		return c.enumerate(options, v, at)
 	}
 	types := typesOf(shape)
 	if len(types) == 0 {
@@ -131,14 +131,14 @@ func (c *coercion) value(shape *chat.Object, v chat.Value, at string, depth int)
 	if fitsType(types, v) || len(types) > 1 && slices.Contains(types, "string") {
 		return v
 	}
-	if mended, ok := c.retyped(types, shape, v, at, depth); ok {
+	if mended, ok := c.retype(types, shape, v, at, depth); ok {
 		return mended
 	}
 	return v
 }
 
-// retyped reads a value of a wrong type as one of the types, if exactly one reading fits.
-func (c *coercion) retyped(types []string, shape *chat.Object, v chat.Value, at string, depth int) (chat.Value, bool) {
+// retype reads a value of a wrong type as one of the types, if exactly one reading fits.
+func (c *coercion) retype(types []string, shape *chat.Object, v chat.Value, at string, depth int) (chat.Value, bool) {
 	took := func(x chat.Value) (chat.Value, bool) { c.did(Coerced, at); return x, true }
 	text, isText := v.(string)
 	if isText {
@@ -149,7 +149,7 @@ func (c *coercion) retyped(types []string, shape *chat.Object, v chat.Value, at 
 		if low := strings.ToLower(text); slices.Contains(types, "boolean") && (low == "true" || low == "false") {
 			return took(low == "true")
 		}
-		if plain := strings.ReplaceAll(text, ",", ""); isNumber(plain) && fitsType(types, chat.Number(plain)) && grouped(text) {
+		if plain := strings.ReplaceAll(text, ",", ""); isNumber(plain) && fitsType(types, chat.Number(plain)) && hasGroups(text) {
 			return took(chat.Number(plain))
 		}
 	}
@@ -173,8 +173,8 @@ func (c *coercion) retyped(types []string, shape *chat.Object, v chat.Value, at 
 	return nil, false
 }
 
-// enumerated reads a value as the one of an enumeration that it is but for case, quotes or separators.
-func (c *coercion) enumerated(options []chat.Value, v chat.Value, at string) chat.Value {
+// enumerate reads a value as the one of an enumeration that it is but for case, quotes or separators.
+func (c *coercion) enumerate(options []chat.Value, v chat.Value, at string) chat.Value {
 	switch v.(type) {
 	case []chat.Value, *chat.Object:
 		return v
@@ -187,7 +187,7 @@ func (c *coercion) enumerated(options []chat.Value, v chat.Value, at string) cha
 		}
 		switch o := o.(type) {
 		case string:
-			if isText && folded(o) == folded(text) && folded(o) != "" {
+			if isText && foldName(o) == foldName(text) && foldName(o) != "" {
 				found = append(found, o)
 			} else if n, ok := v.(chat.Number); ok && string(n) == o {
 				found = append(found, o)
@@ -232,8 +232,8 @@ func isNumber(text string) bool {
 	return err == nil && ok
 }
 
-// grouped reports whether the commas of a number stand before groups of three digits, as in 1,000.
-func grouped(text string) bool {
+// hasGroups reports whether the commas of a number stand before groups of three digits, as in 1,000.
+func hasGroups(text string) bool {
 	groups := strings.Split(strings.SplitN(strings.TrimPrefix(text, "-"), ".", 2)[0], ",")
 	for i, g := range groups {
 		if len(g) > 3 && len(groups) > 1 || len(g) != 3 && i > 0 || g == "" {

@@ -22,7 +22,7 @@ type Copies struct {
 func (c *Copies) Add(draft, output chat.Message, right bool) {
 	c.Rows++
 	a, b := DraftText(draft), DraftText(output)
-	if squeezed(a) == squeezed(b) {
+	if squeeze(a) == squeeze(b) {
 		c.Equal++
 	}
 	if Overlap(a, b) > nearCopy {
@@ -84,4 +84,4 @@ func words(s string) (out []string) {
 	return out
 }
 
-func squeezed(s string) string { return strings.Join(words(s), " ") }
+func squeeze(s string) string { return strings.Join(words(s), " ") }

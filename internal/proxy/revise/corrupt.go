@@ -95,7 +95,7 @@ func Closing(p *Point, seed uint64) chat.Message {
 		plain := []string{"I can answer that without a tool.", "None of my tools does that.", "I cannot help with that here.", "Could you tell me more about what you need?"}
 		return chat.Message{Role: chat.Assistant, Content: plain[r.IntN(len(plain))]}
 	}
-	said := shortened(strings.TrimSpace(last.Content), maxDraft/2)
+	said := shorten(strings.TrimSpace(last.Content), maxDraft/2)
 	forms := []string{"The result is: %s", "%s", "Here is what came back:\n%s\n\nLet me know if you need more.", "Done. %s"}
 	return chat.Message{Role: chat.Assistant, Content: fmt.Sprintf(forms[r.IntN(len(forms))], said)}
 }

@@ -96,7 +96,7 @@ func (s Sidecar) Decide(ctx context.Context, messages []chat.Message, tools []ch
 // Weigh is Decide where the sidecar has been asked before; said is what it answered, nil where it was not asked.
 func (s Sidecar) Weigh(fixer *Fixer, draft chat.Message, said *Said) Decision {
 	fixed := fixer.Fix(draft)
-	why := s.unasked(fixed, len(fixer.names))
+	why := s.skipReason(fixed, len(fixer.names))
 	if why != "" {
 		said = nil
 	} else if said == nil {
@@ -105,8 +105,8 @@ func (s Sidecar) Weigh(fixer *Fixer, draft chat.Message, said *Said) Decision {
 	return s.weigh(fixer, draft, fixed, said, why)
 }
 
-// unasked is why the sidecar is not asked, "" where it is.
-func (s Sidecar) unasked(draft Fixed, numTools int) string {
+// skipReason is why the sidecar is not asked, "" where it is.
+func (s Sidecar) skipReason(draft Fixed, numTools int) string {
 	switch {
 	case numTools == 0:
 		return "no tool is offered"
@@ -123,7 +123,7 @@ func (s Sidecar) ask(ctx context.Context, q Question) (said *Said, why string) {
 	if s.Reviser == nil {
 		return nil, "there is no sidecar"
 	}
-	if why := s.unasked(q.Draft, len(q.Tools)); why != "" {
+	if why := s.skipReason(q.Draft, len(q.Tools)); why != "" {
 		return nil, why
 	}
 	if s.Deadline > 0 {
@@ -172,7 +172,7 @@ func (s Sidecar) weigh(fixer *Fixer, draft chat.Message, fixed Fixed, said *Said
 			if len(fixed.Problems) > 0 {
 				d.Why += "; the draft: " + fixed.Problems[0].String()
 			}
-			d.Message.Content, d.Message.ToolCalls = "", numbered(revision.Message.ToolCalls, draft.ToolCalls)
+			d.Message.Content, d.Message.ToolCalls = "", numberCalls(revision.Message.ToolCalls, draft.ToolCalls)
 			return d
 		}
 	}
@@ -181,7 +181,7 @@ func (s Sidecar) weigh(fixer *Fixer, draft chat.Message, fixed Fixed, said *Said
 		d.Verdict, d.Why = Untouched, why
 	case fixed.Valid():
 		d.Verdict, d.Why = Mended, describe(fixed.Changes)+"; "+why
-		d.Message.Content, d.Message.ToolCalls = fixed.Message.Content, numbered(fixed.Message.ToolCalls, draft.ToolCalls)
+		d.Message.Content, d.Message.ToolCalls = fixed.Message.Content, numberCalls(fixed.Message.ToolCalls, draft.ToolCalls)
 	default:
 		d.Verdict, d.Why = Original, why+"; the draft: "+fixed.Problems[0].String()
 	}
@@ -226,8 +226,8 @@ func (s Sidecar) same(a, b []chat.ToolCall) bool {
 	return true
 }
 
-// numbered gives calls the ids of the draft's in their places, and own ones where it has none, or one twice.
-func numbered(calls, draft []chat.ToolCall) []chat.ToolCall {
+// numberCalls gives calls the ids of the draft's in their places, and own ones where it has none, or one twice.
+func numberCalls(calls, draft []chat.ToolCall) []chat.ToolCall {
 	out := make([]chat.ToolCall, len(calls))
 	given := map[string]bool{}
 	for i, c := range calls {
@@ -261,7 +261,7 @@ func (d Decision) Header() string {
 		}
 		return r
 	}, strings.ReplaceAll(d.Why, "\n", " "))
-	return shortened(string(d.Verdict)+"; "+why, 400)
+	return shorten(string(d.Verdict)+"; "+why, 400)
 }
 
 // LogValue implements slog.LogValuer. It holds no text of the conversation but what is wrong with the call.

@@ -132,7 +132,7 @@ func Execute(ctx context.Context, servers environment.Tools, id string, p *Point
 			return nil, fmt.Errorf("the call %s before it has no answer: %s", c.Name, r.Error)
 		}
 	}
-	return session.Call(ctx, numbered(calls, nil)), nil
+	return session.Call(ctx, numberCalls(calls, nil)), nil
 }
 
 // Output is what an episode's policy said, as a message.

@@ -15,7 +15,7 @@ func (f *Fixer) near(name string) (string, bool) { return nearest(name, f.names)
 func nearest(name string, names []string) (string, bool) {
 	var same []string
 	for _, n := range names {
-		if folded(n) == folded(name) || folded(n) == folded(afterPrefix(name)) {
+		if foldName(n) == foldName(name) || foldName(n) == foldName(afterPrefix(name)) {
 			same = append(same, n)
 		}
 	}
@@ -30,8 +30,8 @@ func nearest(name string, names []string) (string, bool) {
 	return best, fault.Nearest(name, others) == ""
 }
 
-// folded is a name in small letters without separators: getWeather and get_weather are one.
-func folded(name string) string {
+// foldName is a name in small letters without separators: getWeather and get_weather are one.
+func foldName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)

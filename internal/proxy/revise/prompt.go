@@ -32,7 +32,7 @@ func Prompt(messages []chat.Message, draft Fixed) []chat.Message {
 		if i == maxShown {
 			break
 		}
-		b.WriteString("\nProblem: " + shortened(p.String(), maxDraft/maxShown))
+		b.WriteString("\nProblem: " + shorten(p.String(), maxDraft/maxShown))
 	}
 	b.WriteString("\nWrite the right call, or: " + Nothing)
 	out := slices.Clone(messages)
@@ -72,18 +72,18 @@ func formOf(prompt func([]chat.Message, Fixed) []chat.Message) string {
 // DraftText is a message as the sidecar is shown it: its calls, one a line, else its text.
 func DraftText(m chat.Message) string {
 	if len(m.ToolCalls) == 0 {
-		return shortened(strings.TrimSpace(m.Content), maxDraft)
+		return shorten(strings.TrimSpace(m.Content), maxDraft)
 	}
 	var lines []string
 	for _, c := range m.ToolCalls {
 		name, _ := chat.AppendJSON(nil, c.Name, chat.Format{}) // of a text
-		lines = append(lines, shortened(`{"name": `+string(name)+`, "arguments": `+c.Arguments+`}`, maxDraft))
+		lines = append(lines, shorten(`{"name": `+string(name)+`, "arguments": `+c.Arguments+`}`, maxDraft))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// shortened keeps the head of a text.
-func shortened(text string, most int) string {
+// shorten keeps the head of a text.
+func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

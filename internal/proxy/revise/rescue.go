@@ -33,7 +33,7 @@ func (f *Fixer) rescue(text string) (content string, calls []chat.ToolCall, chan
 		return text, nil, nil
 	}
 	call, ok := callOf(object)
-	if !ok || !f.named(call.Name) {
+	if !ok || !f.hasTool(call.Name) {
 		return text, nil, nil
 	}
 	call.ID = "call_0"
@@ -49,7 +49,7 @@ func changesOf(kinds []repair.Kind) []Change {
 	return changes
 }
 
-func (f *Fixer) named(name string) bool {
+func (f *Fixer) hasTool(name string) bool {
 	if _, known := f.tools[name]; known {
 		return true
 	}
@@ -59,7 +59,7 @@ func (f *Fixer) named(name string) bool {
 
 func (f *Fixer) allNamed(calls []chat.ToolCall) bool {
 	for _, c := range calls {
-		if !f.named(c.Name) {
+		if !f.hasTool(c.Name) {
 			return false
 		}
 	}

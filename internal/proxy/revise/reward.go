@@ -107,7 +107,7 @@ func (r Scorer) terms(row *Row, t *trajectory.Trajectory) []trajectory.Term {
 		{Name: "schema", Score: score(valid, 1), Weight: w.Schema},
 	}
 	if r.Environment.Servers != nil {
-		terms = append(terms, trajectory.Term{Name: "executed", Score: score(right || valid && answered(t), 1), Weight: w.Executed})
+		terms = append(terms, trajectory.Term{Name: "executed", Score: score(right || valid && allAnswered(t), 1), Weight: w.Executed})
 	}
 	if row.IsGold(fixer.Fix(row.Draft).Message.ToolCalls, defaults) {
 		term := trajectory.Term{Name: "regression", Score: score(!right, 1), Weight: w.Regression}
@@ -119,8 +119,8 @@ func (r Scorer) terms(row *Row, t *trajectory.Trajectory) []trajectory.Term {
 	return terms
 }
 
-// answered reports whether all calls that were made were answered without error.
-func answered(t *trajectory.Trajectory) bool {
+// allAnswered reports whether all calls that were made were answered without error.
+func allAnswered(t *trajectory.Trajectory) bool {
 	results := t.Calls()
 	for _, r := range results {
 		if r.Status != trajectory.CallOK {

@@ -53,7 +53,7 @@ func nullable(shape *chat.Object) bool {
 	return shape == nil || len(types) == 0 || slices.Contains(types, "null")
 }
 
-func required(shape *chat.Object, key string) bool {
+func isRequired(shape *chat.Object, key string) bool {
 	return slices.ContainsFunc(listAt(shape, "required"), func(v chat.Value) bool { return v == chat.Value(key) })
 }
 

@@ -53,14 +53,14 @@ func writeRule(folder string, c Confidence) error {
 	return job.WriteFile(filepath.Join(folder, revise.RuleFile), append(text, '\n'))
 }
 
-// calibrated are the rows that calibration goes by.
-func (t *training) calibrated() []revise.Row {
+// calibrationRows are the rows that calibration goes by.
+func (t *training) calibrationRows() []revise.Row {
 	return spread(t.rows(scenario.Validation), 16*probeRows)
 }
 
 // calibrate chooses the confidences with the most mended drafts among those that damage few, on the validation split.
 func (t *training) calibrate(ctx context.Context, l *job.Episodes, v *revise.Environment) (Confidence, error) {
-	rows := t.calibrated()
+	rows := t.calibrationRows()
 	list, err := v.Scenarios(rows)
 	if err != nil || len(rows) == 0 {
 		return Confidence{Confidence: 1, NoCall: 1}, err
@@ -74,7 +74,7 @@ func (t *training) calibrate(ctx context.Context, l *job.Episodes, v *revise.Env
 	fixers := fixersOf(t.d.catalog)
 	var all []weighed
 	for i := range rows {
-		all = append(all, weigh(fixers.of(&rows[i].Point), &rows[i], saidOf(said[rows[i].ID]), v))
+		all = append(all, weigh(fixers.of(&rows[i].Point), &rows[i], replyOf(said[rows[i].ID]), v))
 	}
 	return choose(all), nil
 }
@@ -174,8 +174,8 @@ func at(of []weighed, confidence float64) (right, harmed, wrong, mended int) {
 	return right, harmed, wrong, mended
 }
 
-// saidOf is what an episode's model said, as the decision takes it; nil where it failed.
-func saidOf(t *trajectory.Trajectory) *revise.Said {
+// replyOf is what an episode's model said, as the decision takes it; nil where it failed.
+func replyOf(t *trajectory.Trajectory) *revise.Said {
 	if t == nil || !t.Outcome.Trainable() || len(t.Turns) == 0 {
 		return nil
 	}

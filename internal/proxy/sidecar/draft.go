@@ -27,7 +27,7 @@ func (m *maker) answering() *models {
 func (m *maker) drafts(ctx context.Context, systems []job.System) error {
 	upstreams := m.answering()
 	defer upstreams.Close()
-	v, list, err := m.undrafted(rowsAt(m.points))
+	v, list, err := m.environmentWithoutDrafts(rowsAt(m.points))
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func rowsAt(points []revise.Point) (rows []revise.Row) {
 	return rows
 }
 
-// undrafted is the environment of rows without drafts.
-func (m *maker) undrafted(rows []revise.Row) (*revise.Environment, []scenario.Scenario, error) {
+// environmentWithoutDrafts is the environment of rows without drafts.
+func (m *maker) environmentWithoutDrafts(rows []revise.Row) (*revise.Environment, []scenario.Scenario, error) {
 	v := data{catalog: m.catalog}.environment(rows)
 	list, err := v.Scenarios(rows)
 	return v, list, err
@@ -61,7 +61,7 @@ func (m *maker) draft(ctx context.Context, upstreams *models, s job.System) erro
 	if len(asked) == 0 {
 		return nil
 	}
-	v, list, err := m.undrafted(asked)
+	v, list, err := m.environmentWithoutDrafts(asked)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	e.rules(Nothing, func(r *revise.Row) outcome {
 		return outcome{calls: r.Draft.ToolCalls, verdict: revise.Original, gives: true}
 	})
-	e.rules(FixerAlone, func(r *revise.Row) outcome { return e.decided(revise.Sidecar{Defaults: e.fixers.defaults}, r, nil) })
+	e.rules(FixerAlone, func(r *revise.Row) outcome { return e.outcomeOf(revise.Sidecar{Defaults: e.fixers.defaults}, r, nil) })
 	if err := e.outputs(); err != nil {
 		return nil, err
 	}
@@ -129,8 +129,8 @@ func (e *evaluation) add(name string, out []outcome) {
 	e.names, e.of[name] = append(e.names, name), out
 }
 
-// decided is what a sidecar with an answer makes of a row.
-func (e *evaluation) decided(s revise.Sidecar, r *revise.Row, said *revise.Said) outcome {
+// outcomeOf is what a sidecar with an answer makes of a row.
+func (e *evaluation) outcomeOf(s revise.Sidecar, r *revise.Row, said *revise.Said) outcome {
 	d := s.Weigh(e.fixers.of(&r.Point), r.Draft, said)
 	return outcome{calls: d.Message.ToolCalls, verdict: d.Verdict, asked: d.Asked, prompt: d.PromptTokens, written: d.CompletionTokens, gives: true}
 }
@@ -253,7 +253,7 @@ func (e *evaluation) revising(s job.System) (question, error) {
 	q.timed = e.o.Timed
 	q.take = func(said map[string]*trajectory.Trajectory) {
 		e.rules(s.Name, func(r *revise.Row) outcome {
-			return e.decided(revise.Sidecar{Rule: rule, Defaults: e.fixers.defaults}, r, saidOf(said[r.ID]))
+			return e.outcomeOf(revise.Sidecar{Rule: rule, Defaults: e.fixers.defaults}, r, replyOf(said[r.ID]))
 		})
 	}
 	return q, err
@@ -272,7 +272,7 @@ func (e *evaluation) alone(s job.System) (question, error) {
 	q, err := e.question(s, s.Name+" alone", points, false)
 	q.take = func(said map[string]*trajectory.Trajectory) {
 		e.rules(s.Name+"_alone", func(r *revise.Row) outcome {
-			x := saidOf(said[r.Point.ID])
+			x := replyOf(said[r.Point.ID])
 			if x == nil {
 				return outcome{}
 			}
@@ -346,9 +346,9 @@ func (e *evaluation) hints() (all []question, told func(), err error) {
 	}
 	return all, func() {
 		e.rules("hints", func(r *revise.Row) outcome {
-			out := e.decided(revise.Sidecar{Defaults: e.fixers.defaults}, r, nil)
+			out := e.outcomeOf(revise.Sidecar{Defaults: e.fixers.defaults}, r, nil)
 			out.gives = theirs[r.ID]
-			x := saidOf(byRow[r.ID])
+			x := replyOf(byRow[r.ID])
 			if x == nil {
 				return out
 			}
@@ -366,8 +366,8 @@ func readable(m chat.Message) chat.Message {
 	return chat.Message{Role: chat.Assistant, Content: revise.DraftText(m)}
 }
 
-// trained are the sources and servers of what was learnt from.
-func (e *evaluation) trained() (sources, servers map[string]bool) {
+// trainingSources are the sources and servers of what was learnt from.
+func (e *evaluation) trainingSources() (sources, servers map[string]bool) {
 	sources, servers = map[string]bool{}, map[string]bool{}
 	for _, r := range e.d.rows {
 		if r.Split == scenario.Train {

@@ -76,7 +76,7 @@ func (e *evaluation) servers(ctx context.Context) (*toolset.Set, error) {
 	if e.o.Servers.File == "" && e.o.Servers.Server == "" {
 		return nil, nil
 	}
-	servers, err := toolset.Configured(e.Host, e.c, e.o.Servers)
+	servers, err := toolset.LoadServers(e.Host, e.c, e.o.Servers)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (e *evaluation) servers(ctx context.Context) (*toolset.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.offered(set.Catalog); err != nil {
+	if err := e.checkTools(set.Catalog); err != nil {
 		set.Close()
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (e *evaluation) try(ctx context.Context, servers environment.Tools) error {
 	return ctx.Err()
 }
 
-// offered refuses servers that lack a tool of the data.
-func (e *evaluation) offered(c *mcp.Catalog) error {
+// checkTools refuses servers that lack a tool of the data.
+func (e *evaluation) checkTools(c *mcp.Catalog) error {
 	there := revise.NewTools(c.Tools())
 	for _, t := range e.d.catalog.Tools() {
 		if _, ok := there[t.Name]; !ok {

@@ -136,7 +136,7 @@ func TestEnds(t *testing.T) {
 	if len(m.rows) != 6 || len(ends) != 2 || !ends[0].Right || len(ends[0].Draft.ToolCalls) > 0 || ends[0].Draft.Content == "" || ends[1].Draft.Content == "Thank you." {
 		t.Errorf("%+v", m.rows)
 	}
-	if shown := m.shown(); len(shown) != 2 {
+	if shown := m.conversations(); len(shown) != 2 {
 		t.Errorf("%d conversations teach an upstream, want one for each gold call", len(shown))
 	}
 	e := &evaluation{d: data{catalog: catalog}, rows: ends[:1], of: map[string][]outcome{}}

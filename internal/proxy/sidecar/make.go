@@ -135,7 +135,7 @@ func (m *maker) open(ctx context.Context, from toolset.Source, x MakeOptions) er
 	if err != nil {
 		return err
 	}
-	servers, err := toolset.Configured(m.Host, m.c, from)
+	servers, err := toolset.LoadServers(m.Host, m.c, from)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (m *maker) write() error {
 		err = writeLines(filepath.Join(m.x.Out, PointsFile), m.points)
 	}
 	if err == nil {
-		err = writeLines(filepath.Join(m.x.Out, UpstreamFile), m.shown())
+		err = writeLines(filepath.Join(m.x.Out, UpstreamFile), m.conversations())
 	}
 	if err == nil {
 		err = writeLines(filepath.Join(m.x.Out, RowsFile), m.rows)
@@ -236,8 +236,8 @@ type conversation struct {
 	Split    string         `json:"split"`
 }
 
-// shown are the training points as conversations that end with the gold call.
-func (m *maker) shown() (all []conversation) {
+// conversations are the training points as conversations that end with the gold call.
+func (m *maker) conversations() (all []conversation) {
 	tools := revise.NewTools(m.catalog.Tools())
 	for i := range m.points {
 		p := &m.points[i]

@@ -31,13 +31,13 @@ func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catal
 		}
 		turns <- struct{}{}
 		wait.Go(func() {
-			points, why := executed(ctx, servers, &list[i], system)
+			points, why := playGold(ctx, servers, &list[i], system)
 			<-turns
 			mutex.Lock()
 			defer mutex.Unlock()
 			for _, p := range points {
 				p.Server = serverOf(lastCall(&p, catalog))
-				p.Tools = shownFor(p, catalog, serverOf, shown)
+				p.Tools = toolsFor(p, catalog, serverOf, shown)
 				offered, err := tools.Of(p.Tools)
 				if err != nil || !revise.NewFixer(offered).Fix(chat.Message{ToolCalls: p.GoldCalls()}).Valid() {
 					dropped["the gold call does not fit the tool's schema"]++
@@ -56,8 +56,8 @@ func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catal
 	return slices.Concat(found...), dropped
 }
 
-// executed plays one scenario's gold calls.
-func executed(ctx context.Context, servers environment.Tools, s *scenario.Scenario, system string) (points []revise.Point, why string) {
+// playGold plays one scenario's gold calls.
+func playGold(ctx context.Context, servers environment.Tools, s *scenario.Scenario, system string) (points []revise.Point, why string) {
 	if s.User != nil {
 		return nil, "a simulated user speaks in it"
 	}
@@ -112,9 +112,9 @@ func lastCall(p *revise.Point, catalog *mcp.Catalog) string {
 	return ""
 }
 
-// shownFor are the tools of a point: those of its gold calls, and others of the same server, then of all, drawn by the scenario's name; in the
+// toolsFor are the tools of a point: those of its gold calls, and others of the same server, then of all, drawn by the scenario's name; in the
 // order of the catalog.
-func shownFor(p revise.Point, catalog *mcp.Catalog, serverOf func(string) string, shown int) (names []string) {
+func toolsFor(p revise.Point, catalog *mcp.Catalog, serverOf func(string) string, shown int) (names []string) {
 	needed := map[string]bool{}
 	for _, g := range slices.Concat(p.Gold, p.Later) {
 		needed[g.Name] = true

@@ -88,7 +88,7 @@ func (e *evaluation) report() *Report {
 		}
 	}
 	for _, name := range e.names {
-		p.Systems = append(p.Systems, e.measured(name))
+		p.Systems = append(p.Systems, e.measure(name))
 	}
 	all := func(*revise.Row) bool { return true }
 	for _, name := range e.names[2:] {
@@ -107,12 +107,12 @@ func (e *evaluation) report() *Report {
 	return p
 }
 
-func (e *evaluation) measured(name string) Measured {
+func (e *evaluation) measure(name string) Measured {
 	right, wrong := func(r *revise.Row) bool { return r.Right }, func(r *revise.Row) bool { return !r.Right }
 	all := func(*revise.Row) bool { return true }
 	b := e.bootstrap()
 	m := Measured{System: name, Verdicts: map[string]int{}, Success: stats.Estimate(e.evalRows(name, all), stats.Completion(), b),
-		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: flipped(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
+		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: complement(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
 		Net: stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b), Bench: e.bench(name)}
 	for i := range e.rows {
 		out := e.of[name][i]
@@ -137,8 +137,8 @@ func (e *evaluation) measured(name string) Measured {
 	return m
 }
 
-// flipped is the interval of the complement of a share.
-func flipped(i stats.Interval) stats.Interval {
+// complement is the interval of the complement of a share.
+func complement(i stats.Interval) stats.Interval {
 	if i.N == 0 {
 		return i
 	}
@@ -155,7 +155,7 @@ func (e *evaluation) bench(name string) map[string][2]float64 {
 		switch {
 		case d.Name == executionRate && e.executed != nil:
 			rates[d.Name] = [2]float64{d.Of(made.Published), d.Of(made.Closed)}
-		case slices.Contains(writtenRates(), d.Name):
+		case slices.Contains(textRates(), d.Name):
 			rates[d.Name] = [2]float64{d.Of(written.Published), d.Of(written.Closed)}
 		}
 	}
@@ -165,8 +165,8 @@ func (e *evaluation) bench(name string) map[string][2]float64 {
 // executionRate is the one of MCP-Bench's rates that needs servers.
 const executionRate = "execution_success_rate"
 
-// writtenRates are those of what was written alone.
-func writtenRates() []string {
+// textRates are those of what was written alone.
+func textRates() []string {
 	return []string{"valid_tool_name_rate", "input_schema_compliance", "planning_json_compliance"}
 }
 
@@ -196,7 +196,7 @@ func (e *evaluation) logs(name string, x *executions) (logs []mcpbench.Log) {
 
 // parts measures each system on parts of the rows.
 func (e *evaluation) parts(p *Report) {
-	sources, servers := e.trained()
+	sources, servers := e.trainingSources()
 	by := map[string]func(*revise.Row) []string{
 		"kind":   func(r *revise.Row) []string { return r.Kinds },
 		"source": func(r *revise.Row) []string { return []string{r.Source} },

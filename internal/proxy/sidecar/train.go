@@ -138,7 +138,7 @@ func (t *training) rehearse() error {
 	if t.o.Method != MethodSFT {
 		stages = append(stages, fault.Count(t.c.GRPO.Steps, "step")+" of GRPO")
 	}
-	t.Say("would take %s on %s, %d of them right already, and look for copies among %d, in %s", strings.Join(stages, " and "), fault.Count(len(learnt), "row"), numRight(learnt), len(t.probed()), t.o.Output)
+	t.Say("would take %s on %s, %d of them right already, and look for copies among %d, in %s", strings.Join(stages, " and "), fault.Count(len(learnt), "row"), numRight(learnt), len(t.probeRows()), t.o.Output)
 	return nil
 }
 
@@ -223,8 +223,8 @@ func (t *training) rows(split string) []revise.Row {
 	return slices.DeleteFunc(revise.OfSplit(t.d.rows, split), func(r revise.Row) bool { return len(t.o.Sources) > 0 && !slices.Contains(t.o.Sources, r.Source) })
 }
 
-// probed are validation rows whose draft needs a change, of all sources alike.
-func (t *training) probed() []revise.Row {
+// probeRows are validation rows whose draft needs a change, of all sources alike.
+func (t *training) probeRows() []revise.Row {
 	var needing []revise.Row
 	fixers := fixersOf(t.d.catalog)
 	for _, r := range t.rows(scenario.Validation) {
@@ -261,7 +261,7 @@ func (t *training) open(ctx context.Context) (*job.Episodes, *revise.Environment
 	}
 	l := episodesOf(t.d.catalog, func(id string) []string { return v.Rows[id].Point.Tools })
 	if t.o.Servers.File != "" || t.o.Servers.Server != "" {
-		servers, err := toolset.Configured(t.Host, t.c, t.o.Servers)
+		servers, err := toolset.LoadServers(t.Host, t.c, t.o.Servers)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -306,7 +306,7 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *revise.Environme
 	if err != nil {
 		return err
 	}
-	probed, err := v.Scenarios(t.probed())
+	probed, err := v.Scenarios(t.probeRows())
 	if err != nil {
 		return err
 	}
@@ -459,7 +459,7 @@ func (t *training) pairs(l *job.Episodes, v *revise.Environment, rows []revise.R
 // finish writes the adapter, with the rule under which its word is to count.
 func (t *training) finish(ctx context.Context, l *job.Episodes, v *revise.Environment) error {
 	final := filepath.Join(t.dir.Path, "final")
-	t.Say("all steps are taken; now the model revises %s of validation once, to choose from which probability on its word counts", fault.Count(len(t.calibrated()), "draft"))
+	t.Say("all steps are taken; now the model revises %s of validation once, to choose from which probability on its word counts", fault.Count(len(t.calibrationRows()), "draft"))
 	if err := l.SaveFinal(ctx, t.Host, final); err != nil {
 		return err
 	}

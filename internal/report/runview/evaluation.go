@@ -33,7 +33,7 @@ func (w Which) Check() error {
 func (w Which) of(systems []stats.System) (shown []stats.Example) {
 	for _, s := range systems {
 		for _, e := range s.Episodes {
-			if w == All || w == Failed && e.Failed() {
+			if w == All || w == Failed && e.Fails() {
 				e.Title = s.Name + ": " + e.Name()
 				shown = append(shown, e)
 			}
@@ -42,8 +42,8 @@ func (w Which) of(systems []stats.System) (shown []stats.Example) {
 	return shown
 }
 
-// Evaluated prints what was measured: the episodes that w names, and the rates. Its error is why the numbers of a system say little.
-func Evaluated(h *host.Host, measured *eval.Evaluated, w Which) error {
+// PrintEvaluation prints what was measured: the episodes that w names, and the rates. Its error is why the numbers of a system say little.
+func PrintEvaluation(h *host.Host, measured *eval.Evaluated, w Which) error {
 	if !h.JSON {
 		for _, e := range w.of(measured.Systems) {
 			if err := e.WriteText(h.Data); err != nil {

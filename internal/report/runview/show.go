@@ -32,7 +32,7 @@ func Run(e job.Env, path string) error {
 		return e.Print(s, nil)
 	}
 	state, _ := e.Table.State(s)
-	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}, {"state", e.Invoked(state)}}
+	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}, {"state", e.CommandText(state)}}
 	for _, st := range s.Stages {
 		rows = append(rows, []string{"stage " + st.Name, fmt.Sprintf("%s %s, %s", st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory"))})
 	}
@@ -49,7 +49,7 @@ func Run(e job.Env, path string) error {
 	if err := rates(e, path); err != nil {
 		return err
 	}
-	if err := spent(e, path, s.Created); err != nil {
+	if err := printCost(e, path, s.Created); err != nil {
 		return err
 	}
 	return job.ReadLedger(path, func(l *run.Ledger) error {
@@ -70,14 +70,14 @@ func Run(e job.Env, path string) error {
 	})
 }
 
-// spent prints what the run took, where that was measured.
-func spent(e job.Env, path string, began time.Time) error {
+// printCost prints what the run took, where that was measured.
+func printCost(e job.Env, path string, began time.Time) error {
 	return job.ReadLedger(path, func(l *run.Ledger) error {
 		list, err := l.AllMetrics()
 		if err != nil {
 			return err
 		}
-		for i, line := range metrics.SpentBy(job.RowsOf(list, began)).Lines() {
+		for i, line := range metrics.AddUp(job.RowsOf(list, began)).Lines() {
 			if i == 0 {
 				line = "\n" + line
 			}

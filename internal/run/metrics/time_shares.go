@@ -28,8 +28,8 @@ type Reached struct {
 	GPUHours float64 `json:"gpu_hours,omitempty"`
 }
 
-// SpentBy adds up the rows of a run.
-func SpentBy(rows []Row) Spent {
+// AddUp adds up the rows of a run.
+func AddUp(rows []Row) Spent {
 	s := Spent{Parts: map[Part]float64{}, stages: map[string]bool{}}
 	for _, r := range rows {
 		s.stages[r.Stage], s.trained = true, s.trained || r.Values["step_tokens"] > 0

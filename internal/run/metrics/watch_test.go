@@ -84,7 +84,7 @@ func TestWatchGoesOn(t *testing.T) {
 }
 
 func TestSpent(t *testing.T) {
-	s := SpentBy([]Row{
+	s := AddUp([]Row{
 		{Stage: "grpo", Step: 0, Values: map[string]float64{Elapsed: 60, GPUHours: 1.0 / 60, "time/rollout": 40, "time/train": 15, "time/other": 5, "judge/cost": 0.125, "judge/cost_total": 0.125}},
 		{Stage: ValidationStage, Step: 1, Values: map[string]float64{Elapsed: 90, GPUHours: 1.5 / 60, "time/eval": 30, "success": 0.75, ToTarget: 90}},
 		{Stage: "grpo", Step: 1, Values: map[string]float64{Elapsed: 150, GPUHours: 2.5 / 60, "time/rollout": 50, "time/train": 10, "judge/cost": 0.125, "judge/cost_total": 0.25}},
@@ -98,21 +98,21 @@ func TestSpent(t *testing.T) {
 	}
 	for seconds, want := range map[float64]string{6: "s: 60% of it compiled programs", 4: "a larger engine.micro_batch makes it shorter; 40% of it compiled programs", 0.5: "a larger engine.micro_batch makes it shorter"} {
 		row := Row{Stage: "sft", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": seconds, "step_tokens": 8}}
-		if lines := SpentBy([]Row{row}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], want) {
+		if lines := AddUp([]Row{row}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], want) {
 			t.Errorf("%g s of compiling: %q", seconds, lines)
 		}
 	}
 	nothing := Row{Stage: "grpo", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": 4}}
-	if lines := SpentBy([]Row{nothing}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], "nothing was trained") || strings.Contains(lines[0], "micro_batch") {
+	if lines := AddUp([]Row{nothing}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], "nothing was trained") || strings.Contains(lines[0], "micro_batch") {
 		t.Errorf("a key of training is named where nothing was trained: %q", lines)
 	}
 	for stage, key := range map[string]string{"sft": " sft.eval_every", "dpo": " dpo.eval_every", "grpo": " eval.every", "copies": " --probe-every"} { // of what was run
 		rows := []Row{{Stage: stage, Values: map[string]float64{Elapsed: 4}}, {Stage: ValidationStage, Values: map[string]float64{Elapsed: 10, "time/eval": 9}}}
-		if lines := SpentBy(rows).Lines(); len(lines) != 1 || !strings.Contains(lines[0], key) {
+		if lines := AddUp(rows).Lines(); len(lines) != 1 || !strings.Contains(lines[0], key) {
 			t.Errorf("measuring takes most of %s: %q, want the key%s", stage, lines, key)
 		}
 	}
-	if lines := SpentBy([]Row{{Stage: "sft", Values: map[string]float64{"loss": 1}}}).Lines(); lines != nil {
+	if lines := AddUp([]Row{{Stage: "sft", Values: map[string]float64{"loss": 1}}}).Lines(); lines != nil {
 		t.Errorf("of rows without times it says %q", lines)
 	}
 }

@@ -48,7 +48,7 @@ func (g Agency) open(ctx context.Context, h *host.Host, c config.Config) (*serve
 
 // Connect opens the servers, and the rules before their calls.
 func (g Agency) Connect(ctx context.Context, h *host.Host, c config.Config) (*toolset.Set, *approval.Gate, error) {
-	servers, err := toolset.Configured(h, c, g.Servers)
+	servers, err := toolset.LoadServers(h, c, g.Servers)
 	if err != nil {
 		return nil, nil, err
 	}

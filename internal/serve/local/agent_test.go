@@ -104,7 +104,7 @@ func TestAgentToTheOpenAIClient(t *testing.T) {
 		t.Fatal("the openai client is not installed: run make test")
 	}
 	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
-	c, err := config.Given("")
+	c, err := config.Read("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func bazaar(t *testing.T, n int) (url string, called func() []string) {
 func TestAgentChoosesAmongManyTools(t *testing.T) {
 	var talk strings.Builder
 	h := &host.Host{Stdin: strings.NewReader(""), Data: sanitize.New(io.Discard), Talk: sanitize.New(&talk), LookupEnv: os.LookupEnv, Environ: os.Environ()}
-	c, err := config.Given("")
+	c, err := config.Read("")
 	if err != nil {
 		t.Fatal(err)
 	}

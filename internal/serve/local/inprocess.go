@@ -43,7 +43,7 @@ func OpenAgent(ctx context.Context, h *host.Host, c config.Config, folder string
 		return nil, err
 	}
 	if c.Model.Context == 0 { // as serve has it
-		c.Model.Context = TrainedAt(folder)
+		c.Model.Context = TrainingContext(folder)
 	}
 	o := Options{Base: base, Context: c.Model.Context, Slots: slots}
 	if folder != "" {

@@ -65,7 +65,7 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		}
 	}
 	if o.Context == 0 {
-		o.Context = TrainedAt(o.first())
+		o.Context = TrainingContext(o.first())
 	}
 	listener, err := Listen(o.Listen, keys)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestServedAtTheTrainedLength(t *testing.T) {
 		}
 	}
 	for adapter, want := range map[string]int{"out/final": 3072, "out/checkpoints/grpo_step_1/adapter": 3072, "elsewhere/final": 1024, "": 1024} {
-		if got := TrainedAt(adapter); got != want {
+		if got := TrainingContext(adapter); got != want {
 			t.Errorf("%s: %d, want %d", adapter, got, want)
 		}
 	}

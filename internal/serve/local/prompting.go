@@ -14,9 +14,9 @@ import (
 	"hone/internal/text/render"
 )
 
-// TrainedAt is model.context of the run that the adapter lies in: in longer conversations it was never trained. Where no run says it, it
+// TrainingContext is model.context of the run that the adapter lies in: in longer conversations it was never trained. Where no run says it, it
 // is 1024.
-func TrainedAt(folder string) int {
+func TrainingContext(folder string) int {
 	const usual = 1024
 	if folder == "" {
 		return usual
@@ -41,7 +41,7 @@ func Prompting(h *host.Host, c config.Config, folder string) (trained *render.Pr
 	if folder == "" {
 		return nil, "", c, nil
 	}
-	if c, trained, err = basemodel.TrainedUnder(h, c, folder, false); trained != nil || err != nil {
+	if c, trained, err = basemodel.AdapterPrompting(h, c, folder, false); trained != nil || err != nil {
 		return trained, "", c, err
 	}
 	c.Rollout.System, template, err = readTemplate(folder)

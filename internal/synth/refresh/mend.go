@@ -117,7 +117,7 @@ func mendCheck(s *scenario.Scenario, i int, a, b seen, before string) (why strin
 	case c.Type == scenario.AnswerCheck:
 		return mendAnswer(s, c, a.last, b.last, before)
 	case c.Equals != nil && now == again:
-		if value := lost(s, *c.Equals, now); value != "" {
+		if value := missingValue(s, *c.Equals, now); value != "" {
 			return fmt.Sprintf("%.60q, which the task or a gold call says, no longer stands where it stood", value)
 		}
 		c.Equals = &now
@@ -126,11 +126,11 @@ func mendCheck(s *scenario.Scenario, i int, a, b seen, before string) (why strin
 	case c.Contains != nil && !strings.Contains(now, *c.Contains):
 		return "what it is to contain is not there"
 	case len(c.Matches) > 0:
-		pattern, ok := fixed(now, again)
+		pattern, ok := commonValue(now, again)
 		if !ok {
 			return "what stays of it has no form that a check can want"
 		}
-		if value := lost(s, string(c.Matches), string(pattern)); value != "" {
+		if value := missingValue(s, string(c.Matches), string(pattern)); value != "" {
 			return fmt.Sprintf("%.60q, which the task or a gold call says, no longer stands where it stood", value)
 		}
 		c.Matches = pattern
@@ -138,13 +138,13 @@ func mendCheck(s *scenario.Scenario, i int, a, b seen, before string) (why strin
 	return ""
 }
 
-// lost is a value of the task or of a gold call's arguments that a check wanted and would want no longer, "" where there is none: it
+// missingValue is a value of the task or of a gold call's arguments that a check wanted and would want no longer, "" where there is none: it
 // is what the task is about, so a check without it would pass whatever was done.
-func lost(s *scenario.Scenario, before, now string) string {
+func missingValue(s *scenario.Scenario, before, now string) string {
 	values := strings.FieldsFunc(s.Task, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`.,;:!?()[]{}", r) })
 	values = append(values, strings.Fields(s.Task)...)
 	for _, c := range s.GoldCalls() {
-		if v, isJSON := decoded(c.Arguments); isJSON {
+		if v, isJSON := decode(c.Arguments); isJSON {
 			visit(nil, v, func(_ []step, leaf string) { values = append(values, leaf) })
 		}
 	}
@@ -186,11 +186,11 @@ func mendAnswer(s *scenario.Scenario, c *scenario.Check, now, again, before stri
 	return ""
 }
 
-// fixed is a pattern (grade.Pattern) that two JSON texts meet: what differs may be anything. ok is false where they have
+// commonValue is a pattern (grade.Pattern) that two JSON texts meet: what differs may be anything. ok is false where they have
 // nothing in common, or keys that would be read as operators.
-func fixed(a, b string) (json.RawMessage, bool) {
-	x, ok := decoded(a)
-	y, also := decoded(b)
+func commonValue(a, b string) (json.RawMessage, bool) {
+	x, ok := decode(a)
+	y, also := decode(b)
 	if !ok || !also {
 		return nil, false
 	}

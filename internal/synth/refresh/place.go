@@ -26,7 +26,7 @@ type step struct {
 // in a list tells the place.
 func placeOf(text, value string) (p place, ok bool) {
 	var found []place
-	if v, isJSON := decoded(text); strings.TrimSpace(text) == value {
+	if v, isJSON := decode(text); strings.TrimSpace(text) == value {
 		found = []place{{alone: true}}
 	} else if isJSON {
 		visit(nil, v, func(path []step, leaf string) {
@@ -55,7 +55,7 @@ func (p place) in(text string) (value string, there bool) {
 		return text, !strings.Contains(text, "\n")
 	}
 	if p.path != nil {
-		v, isJSON := decoded(text)
+		v, isJSON := decode(text)
 		if !isJSON {
 			return "", false
 		}
@@ -156,8 +156,8 @@ func leafOf(v any) (string, bool) {
 	return "", false
 }
 
-// decoded reads JSON with its numbers as they are written.
-func decoded(text string) (v any, isJSON bool) {
+// decode reads JSON with its numbers as they are written.
+func decode(text string) (v any, isJSON bool) {
 	if !json.Valid([]byte(text)) {
 		return nil, false
 	}
@@ -174,7 +174,7 @@ func occurs(text, value string) bool {
 		return true
 	}
 	found := false
-	if v, isJSON := decoded(text); isJSON {
+	if v, isJSON := decode(text); isJSON {
 		visit(nil, v, func(_ []step, leaf string) { found = found || standsIn(leaf, value) })
 	}
 	return found

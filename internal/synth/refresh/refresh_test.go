@@ -153,7 +153,7 @@ func TestFixed(t *testing.T) {
 		{"no JSON", "x", "x", ""},
 		{"an operator", `{"$any":1,"n":1}`, `{"$any":1,"n":1}`, ""},
 	} {
-		got, ok := fixed(tc.a, tc.b)
+		got, ok := commonValue(tc.a, tc.b)
 		if string(got) != tc.want || ok != (tc.want != "") {
 			t.Errorf("%s: %s %v", tc.name, got, ok)
 		}

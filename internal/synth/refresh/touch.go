@@ -42,7 +42,7 @@ func (t Touched) Why() (why []string) {
 // Known reports whether it can be told of a scenario what it was made with: by its provenance, or by the hashes of an
 // earlier catalog.
 func Known(s scenario.Scenario, before map[string]string) bool {
-	return s.Provenance != nil && len(s.Provenance.Tools) > 0 || before != nil || len(used(s)) == 0
+	return s.Provenance != nil && len(s.Provenance.Tools) > 0 || before != nil || len(toolsOf(s)) == 0
 }
 
 // installed stands before the package in a version.
@@ -56,7 +56,7 @@ func Touch(s scenario.Scenario, before map[string]string, now Now) (t Touched) {
 	if s.Provenance != nil && len(s.Provenance.Tools) > 0 {
 		hashes, versions = s.Provenance.Tools, s.Provenance.Servers
 	}
-	names := used(s)
+	names := toolsOf(s)
 	if s.Provenance != nil {
 		names = append(names, slices.Collect(maps.Keys(s.Provenance.Tools))...)
 	}
@@ -84,8 +84,8 @@ func Touch(s scenario.Scenario, before map[string]string, now Now) (t Touched) {
 	return t
 }
 
-// used are the tools that a scenario calls, or looks at.
-func used(s scenario.Scenario) (names []string) {
+// toolsOf are the tools that a scenario calls, or looks at.
+func toolsOf(s scenario.Scenario) (names []string) {
 	for _, g := range slices.Concat(s.Setup, s.Gold) {
 		names = append(names, g.Name)
 	}

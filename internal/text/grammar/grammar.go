@@ -95,7 +95,7 @@ func (b *builder) calls(w Wanted) (symbol, error) {
 		if err != nil {
 			return symbol{}, fmt.Errorf("tool %q: %w", t.Name, err)
 		}
-		name := quoted(t.Name) // as the frame writes it: where that is JSON, its quotes are the frame's
+		name := jsonText(t.Name) // as the frame writes it: where that is JSON, its quotes are the frame's
 		tools = append(tools, join(name[1:len(name)-1], b.literal(w.Frame.Middle), one(arguments)))
 	}
 	call := join(b.literal(w.Frame.Open), one(b.rule(tools...)), b.literal(w.Frame.Close))
@@ -151,7 +151,7 @@ func (m *Matcher) Narrow(completion []int32, allowed *policy.IDSet) {
 	if m.at == nil {
 		return
 	}
-	allowed.Keep(m.grammar.allowed(m.at))
+	allowed.Keep(m.grammar.nextTokens(m.at))
 	if m.at.ends {
 		for _, id := range m.stops {
 			allowed.Add(id)
@@ -203,7 +203,7 @@ func (m *Matcher) take(id int32) {
 func (g *Grammar) behindLead(text string) *state {
 	s := g.start
 	for len(text) > 0 {
-		if id, n := g.words.addedAt(text); n > 0 {
+		if id, n := g.words.addedTokenAt(text); n > 0 {
 			s, text = g.mark(s, id), text[n:]
 			continue
 		}

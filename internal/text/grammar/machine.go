@@ -247,8 +247,8 @@ func (g *Grammar) readText(s *state, text string) *state {
 	return s
 }
 
-// allowed is the set of tokens that may come in a state. It is computed once for all states whose places are of the same kinds.
-func (g *Grammar) allowed(s *state) *policy.IDSet {
+// nextTokens is the set of tokens that may come in a state. It is computed once for all states whose places are of the same kinds.
+func (g *Grammar) nextTokens(s *state) *policy.IDSet {
 	if s.may != nil {
 		return s.may
 	}

@@ -121,7 +121,7 @@ func bytes(text string) (out sequence) {
 // literal is a text of the chat template: where the vocabulary has an added token for a part of it, that token writes it.
 func (b *builder) literal(text string) (out sequence) {
 	for len(text) > 0 {
-		if id, n := b.words.addedAt(text); n > 0 {
+		if id, n := b.words.addedTokenAt(text); n > 0 {
 			out = append(out, symbol{id: id})
 			text = text[n:]
 			continue
@@ -270,8 +270,8 @@ func (b *builder) array(item func() symbol, least, most int) symbol {
 	return b.rule(alternatives...)
 }
 
-// quoted is a text as JSON, as ordinary tokens write it.
-func quoted(text string) sequence {
+// jsonText is a text as JSON, as ordinary tokens write it.
+func jsonText(text string) sequence {
 	const hex = "0123456789abcdef"
 	out := []byte{'"'}
 	for _, r := range text {

@@ -69,7 +69,7 @@ func (b *builder) whole(root chat.Value, o *chat.Object, at string, depth int) (
 	}
 	var alternatives []sequence
 	for _, t := range types {
-		x, err := b.typed(root, o, t, at, depth)
+		x, err := b.typeSymbol(root, o, t, at, depth)
 		if err != nil {
 			return symbol{}, err
 		}
@@ -133,14 +133,14 @@ func typesOf(o *chat.Object, at string) ([]string, error) {
 	return types, nil
 }
 
-func (b *builder) typed(root chat.Value, o *chat.Object, kind, at string, depth int) (symbol, error) {
+func (b *builder) typeSymbol(root chat.Value, o *chat.Object, kind, at string, depth int) (symbol, error) {
 	switch kind {
 	case "null":
 		return b.rule(bytes("null")), nil
 	case "boolean":
 		return b.rule(bytes("true"), bytes("false")), nil
 	case "integer":
-		return b.bounded(o, at), nil
+		return b.integerBetween(o, at), nil
 	case "number":
 		return b.number(), nil
 	case "string":
@@ -244,7 +244,7 @@ func (b *builder) object(root chat.Value, o *chat.Object, at string, depth int) 
 				return symbol{}, err
 			}
 		}
-		member := join(sp, quoted(keys[i]), bytes(":"), sp, one(x), one(rest[1]))
+		member := join(sp, jsonText(keys[i]), bytes(":"), sp, one(x), one(rest[1]))
 		next := [2][]sequence{{member}, {join(bytes(","), member)}}
 		for written := range next {
 			if !required[keys[i]] {
@@ -289,7 +289,7 @@ func (b *builder) constant(v chat.Value) (out sequence) {
 	sp := one(b.space())
 	switch v := v.(type) {
 	case string:
-		return quoted(v)
+		return jsonText(v)
 	case []chat.Value:
 		out = bytes("[")
 		for i, x := range v {
@@ -306,7 +306,7 @@ func (b *builder) constant(v chat.Value) (out sequence) {
 			if i > 0 {
 				out = append(out, bytes(",")...)
 			}
-			out = join(out, sp, quoted(key), bytes(":"), sp, b.constant(x))
+			out = join(out, sp, jsonText(key), bytes(":"), sp, b.constant(x))
 		}
 		return join(out, sp, bytes("}"))
 	case nil:

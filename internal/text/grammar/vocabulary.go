@@ -91,8 +91,8 @@ func (t *tree) insert(text string, id int32) {
 	(*t)[at].ids = append((*t)[at].ids, id)
 }
 
-// addedAt returns the longest added token that a text begins with, and its length; 0 where there is none.
-func (v *Vocabulary) addedAt(text string) (id int32, n int) {
+// addedTokenAt returns the longest added token that a text begins with, and its length; 0 where there is none.
+func (v *Vocabulary) addedTokenAt(text string) (id int32, n int) {
 	for _, a := range v.added {
 		if strings.HasPrefix(text, a.text) {
 			return a.id, len(a.text)

@@ -79,5 +79,5 @@ func (c *conversation) sentence(completion []int32) string {
 	for from > 0 && !c.v.tok.IsSpecial(completion[from-1]) {
 		from--
 	}
-	return c.marked(c.v.tok.Decode(completion[from:])).(string)
+	return c.mark(c.v.tok.Decode(completion[from:])).(string)
 }

@@ -173,7 +173,7 @@ func (c *ChatML) Sequences(messages []chat.Message, first int, tools []chat.Tool
 		return nil, err
 	}
 	spans := slices.DeleteFunc(r.spans, func(s Span) bool { return s.Start >= len(ids) })
-	return masked([]Sequence{{IDs: ids, Trained: trained, Spans: spans}}, messages)
+	return maskLoss([]Sequence{{IDs: ids, Trained: trained, Spans: spans}}, messages)
 }
 
 // row is ids, and for each whether an assistant wrote it.

@@ -31,7 +31,7 @@ func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conv
 		messages = append([]chat.Message{{Role: chat.System, Content: s}}, messages...)
 		shift = 1
 	}
-	c := &conversation{v: v, messages: v.renamed(messages), tools: tools, shift: shift, at: at}
+	c := &conversation{v: v, messages: v.renameRoles(messages), tools: tools, shift: shift, at: at}
 	for i, m := range c.messages {
 		if m.Role == chat.Assistant && m.ReasoningContent == "" {
 			if thought, content, ended := v.reasoning.split(m.Content, false); ended && thought != "" {
@@ -61,9 +61,9 @@ func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conv
 		return nil, err
 	}
 	for i, value := range c.values {
-		c.values[i] = c.marked(value)
+		c.values[i] = c.mark(value)
 	}
-	c.listed = c.marked(c.listed)
+	c.listed = c.mark(c.listed)
 	return c, nil
 }
 
@@ -128,8 +128,8 @@ func toolValue(tool chat.Tool) (chat.Value, error) {
 // role is text of our own among a conversation's: marked makes it a string as it is.
 type role string
 
-// marked copies a value with its strings and keys marked, see danger.mark.
-func (c *conversation) marked(v chat.Value) chat.Value {
+// mark copies a value with its strings and keys marked, see danger.mark.
+func (c *conversation) mark(v chat.Value) chat.Value {
 	switch v := v.(type) {
 	case role:
 		return string(v)
@@ -138,14 +138,14 @@ func (c *conversation) marked(v chat.Value) chat.Value {
 	case []chat.Value:
 		out := make([]chat.Value, len(v))
 		for i, item := range v {
-			out[i] = c.marked(item)
+			out[i] = c.mark(item)
 		}
 		return out
 	case *chat.Object:
 		out := &chat.Object{}
 		for i := range v.Len() {
 			key, item := v.At(i)
-			out.Set(c.v.danger.mark(key, c.sentinel), c.marked(item))
+			out.Set(c.v.danger.mark(key, c.sentinel), c.mark(item))
 		}
 		return out
 	}
@@ -241,9 +241,9 @@ func (c *conversation) encode(before, text string) []int32 {
 	return c.v.tok.EncodeParts(parts(text, c.sentinel)...)
 }
 
-// renamed gives calls ids in the form that the template demands, the same in their results. An id depends on the one it
+// renameRoles gives calls ids in the form that the template demands, the same in their results. An id depends on the one it
 // replaces alone, so that it is the same in a bridge.
-func (v *Vendor) renamed(messages []chat.Message) []chat.Message {
+func (v *Vendor) renameRoles(messages []chat.Message) []chat.Message {
 	var form func(id, tool string) string
 	switch v.format.Name() {
 	case "mistral", "mistral_v3":

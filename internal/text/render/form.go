@@ -34,7 +34,7 @@ func toolFormat(r Renderer) (toolcall.Format, error) {
 	if name == "" { // hone's own form
 		name = toolcall.Hermes().Name()
 	}
-	return toolcall.Named(name)
+	return toolcall.ByName(name)
 }
 
 // Opens returns a function of a prompt: where that has begun the model's reasoning, the text that ends it; else "". It is nil where no prompt does.

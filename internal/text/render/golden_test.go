@@ -78,7 +78,7 @@ func goldenRenderers(t *testing.T) map[ToolFormat]Renderer {
 		c := newChatML(t, Options{ToolFormat: format, System: "You're \"hone\" \\ 世界\nand help."})
 		renderers[format], source = c, c.Template()
 	}
-	f, err := toolcall.Named("llama3_json")
+	f, err := toolcall.ByName("llama3_json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (p Prompting) Renderer(v Vocabulary, name string) (Renderer, error) {
 	o := VendorOptions{Template: p.Template, Name: name, BOS: v.BOS, EOS: v.EOS, System: p.System, Variables: p.Variables}
 	if p.ToolFormat != "" {
 		var err error
-		if o.Format, err = toolcall.Named(p.ToolFormat); err != nil {
+		if o.Format, err = toolcall.ByName(p.ToolFormat); err != nil {
 			return nil, err
 		}
 	}

@@ -162,7 +162,7 @@ func TestReadMends(t *testing.T) {
 }
 
 func TestReadText(t *testing.T) {
-	harmony, err := toolcall.Named("harmony")
+	harmony, err := toolcall.ByName("harmony")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func rewrittenVendors(t *testing.T) map[string]*Vendor {
 			if form == "hermes" && name != "chatml" { // which differs in texts alone
 				continue
 			}
-			f, err := toolcall.Named(form)
+			f, err := toolcall.ByName(form)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestReadInvertsRewritten(t *testing.T) {
 func TestWritesItsForm(t *testing.T) {
 	chatml := newChatML(t, Options{ToolFormat: ToolsJSON}).Template()
 	for _, form := range []string{"llama3_json", "hermes", "qwen3_coder"} {
-		f, err := toolcall.Named(form)
+		f, err := toolcall.ByName(form)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestWritesItsForm(t *testing.T) {
 			t.Errorf("%s: rewritten %v, which writes it: %v", form, ok, Writes(text, f))
 		}
 	}
-	bare, err := toolcall.Named("llama3_json")
+	bare, err := toolcall.ByName("llama3_json")
 	if err != nil {
 		t.Fatal(err)
 	}

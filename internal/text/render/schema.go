@@ -147,16 +147,16 @@ func (w *typeWriter) typeOf(schema *node) string {
 	}
 	kinds := schema.get("type")
 	if kinds == nil {
-		return w.untyped(schema)
+		return w.anyType(schema)
 	}
 	if kinds.kind == '[' {
 		var texts []string
 		for _, kind := range kinds.values {
-			texts = append(texts, w.named(schema, kind.string()))
+			texts = append(texts, w.namedType(schema, kind.string()))
 		}
 		return strings.Join(texts, "|")
 	}
-	return w.named(schema, kinds.string())
+	return w.namedType(schema, kinds.string())
 }
 
 // join writes alternatives, each once.
@@ -170,18 +170,18 @@ func (w *typeWriter) join(schemas []*node, sep string) string {
 	return strings.Join(texts, sep)
 }
 
-func (w *typeWriter) untyped(schema *node) string {
+func (w *typeWriter) anyType(schema *node) string {
 	switch {
 	case schema.get("properties") != nil:
-		return w.named(schema, "object")
+		return w.namedType(schema, "object")
 	case schema.get("items") != nil:
-		return w.named(schema, "array")
+		return w.namedType(schema, "array")
 	}
 	return "any"
 }
 
-// named writes a schema of one named type.
-func (w *typeWriter) named(schema *node, kind string) string {
+// namedType writes a schema of one named type.
+func (w *typeWriter) namedType(schema *node, kind string) string {
 	switch kind {
 	case "array":
 		items := schema.get("items")

@@ -80,7 +80,7 @@ func (c *conversation) otherwise(i int, prompt, written string) (string, error) 
 			}
 		}
 		if !closed {
-			body = c.marked(c.messages[i].ReasoningContent).(string) + c.v.reasoning.after + strings.TrimLeft(body, "\n")
+			body = c.mark(c.messages[i].ReasoningContent).(string) + c.v.reasoning.after + strings.TrimLeft(body, "\n")
 		}
 		return body, nil
 	}
@@ -91,7 +91,7 @@ func (c *conversation) otherwise(i int, prompt, written string) (string, error) 
 		if err != nil {
 			return "", err
 		}
-		other.values = append(c.values[:i:i], c.marked(value))
+		other.values = append(c.values[:i:i], c.mark(value))
 		text, _, err := other.text(i+1, false)
 		if body, ok := strings.CutPrefix(text, prompt); err == nil && ok {
 			return body, nil
@@ -233,13 +233,13 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 	if s == nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the conversation has no assistant message to train on"}
 	}
-	rows, err := masked(append(out, s.row()), messages)
+	rows, err := maskLoss(append(out, s.row()), messages)
 	asGiven(rows, c.at)
 	return rows, err
 }
 
-// masked leaves out of the loss what messages with NoLoss say, and rows that then train nothing. A row ends with its last trained id.
-func masked(rows []Sequence, messages []chat.Message) ([]Sequence, error) {
+// maskLoss leaves out of the loss what messages with NoLoss say, and rows that then train nothing. A row ends with its last trained id.
+func maskLoss(rows []Sequence, messages []chat.Message) ([]Sequence, error) {
 	if !slices.ContainsFunc(messages, func(m chat.Message) bool { return m.NoLoss }) {
 		return rows, nil
 	}

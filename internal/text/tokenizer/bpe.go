@@ -157,7 +157,7 @@ func (b *bpe) characters(piece string, ordinary bool, add func(int32)) {
 			add(id)
 			continue
 		}
-		if b.fallback && b.spelled(piece[i:i+size]) {
+		if b.fallback && b.inVocabulary(piece[i:i+size]) {
 			for j := range size {
 				add(b.bytes[piece[i+j]])
 			}
@@ -171,7 +171,7 @@ func (b *bpe) characters(piece string, ordinary bool, add func(int32)) {
 	add(unknown)
 }
 
-func (b *bpe) spelled(char string) bool {
+func (b *bpe) inVocabulary(char string) bool {
 	for i := range len(char) {
 		if b.bytes[char[i]] < 0 {
 			return false

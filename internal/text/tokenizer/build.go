@@ -40,7 +40,7 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 		return
 	}
 	m.merges = merges
-	if n := len(t.stages); n > 0 && !v.ByteFallback && !v.affixed() && onlyLast(t.stages) {
+	if n := len(t.stages); n > 0 && !v.ByteFallback && !v.hasAffixes() && onlyLast(t.stages) {
 		m.useBytes(v.tokens)
 		m.findReachable()
 		if unknown < 0 || m.complete() {
@@ -50,7 +50,7 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 		}
 		m = &bpe{ids: v.ids, merges: merges, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, barred: t.barred}
 	}
-	if v.affixed() {
+	if v.hasAffixes() {
 		m.useAffixes(v.tokens)
 	} else {
 		m.useChars(v.tokens, v.merges)

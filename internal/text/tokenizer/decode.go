@@ -107,13 +107,13 @@ func (d *Decoder) Next(id int32) string {
 	text := d.t.texts[id]
 	if d.stages != nil {
 		d.emit[0](text)
-		return d.taken()
+		return d.take()
 	}
 	if len(d.bytes.held) == 0 && isASCII(text) {
 		return text
 	}
 	d.bytes.next(text, func(text string) { d.out.WriteString(text) })
-	return d.taken()
+	return d.take()
 }
 
 // Close returns what was held back: U+FFFD where the stream ended inside a character.
@@ -122,10 +122,10 @@ func (d *Decoder) Close() string {
 		stage.close(d.emit[i+1])
 	}
 	d.bytes.close(func(text string) { d.out.WriteString(text) })
-	return d.taken()
+	return d.take()
 }
 
-func (d *Decoder) taken() string {
+func (d *Decoder) take() string {
 	text := d.out.String()
 	d.out.Reset()
 	return text

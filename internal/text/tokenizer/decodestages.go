@@ -123,7 +123,7 @@ func (b *builder) decodeStage(p part, kind string, o decodeOptions) stageKind {
 		drop := b.scheme(p, o.scheme, o.prefixSpace) != "never"
 		return func() decodeStage { return &metaspaceDecoder{replacement: o.replacement, drop: drop} }
 	}
-	b.unsupported(p, kind, "BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece")
+	b.unsupportedKind(p, kind, "BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece")
 	return nil
 }
 

@@ -116,7 +116,7 @@ func (b *builder) fail(p part, format string, args ...any) {
 	}
 }
 
-func (b *builder) unsupported(p part, kind, supported string) {
+func (b *builder) unsupportedKind(p part, kind, supported string) {
 	if kind == "" {
 		b.fail(p, "it has no type; supported are %s", supported)
 		return
@@ -188,7 +188,7 @@ func (b *builder) readModel(p part) vocabulary {
 		if v.Dropout != nil && *v.Dropout != 0 {
 			b.fail(p, "its dropout is %v: the same text would have other ids each time", *v.Dropout)
 		}
-		if v.ByteFallback && v.affixed() {
+		if v.ByteFallback && v.hasAffixes() {
 			b.fail(p, "byte_fallback with continuing_subword_prefix or end_of_word_suffix is not supported")
 		}
 	case "Unigram":
@@ -199,13 +199,13 @@ func (b *builder) readModel(p part) vocabulary {
 			b.fail(part{path: "model.unk_token"}, "it is missing: a text with a new word would have no ids")
 		}
 	default:
-		b.unsupported(p, v.Type, "BPE, Unigram, WordLevel, WordPiece")
+		b.unsupportedKind(p, v.Type, "BPE, Unigram, WordLevel, WordPiece")
 	}
 	return v
 }
 
-// affixed reports whether characters of a BPE are written in another way within a word or at its end.
-func (v *vocabulary) affixed() bool {
+// hasAffixes reports whether characters of a BPE are written in another way within a word or at its end.
+func (v *vocabulary) hasAffixes() bool {
 	return text(v.ContinuingSubwordPrefix)+text(v.EndOfWordSuffix) != ""
 }
 
@@ -454,7 +454,7 @@ func (b *builder) postProcessor(t *Tokenizer, p part) (prefix, suffix []int32) {
 	case "BertProcessing", "RobertaProcessing":
 		prefix, suffix = b.markers(p, o.Cls), b.markers(p, o.Sep)
 	default:
-		b.unsupported(p, kind, "BertProcessing, ByteLevel, RobertaProcessing, Sequence, TemplateProcessing")
+		b.unsupportedKind(p, kind, "BertProcessing, ByteLevel, RobertaProcessing, Sequence, TemplateProcessing")
 	}
 	for _, id := range append(prefix[:len(prefix):len(prefix)], suffix...) {
 		if !t.valid(id) {

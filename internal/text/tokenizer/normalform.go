@@ -11,7 +11,7 @@ import (
 // normalForm is one of Unicode's four, as the vendor computes it: with older tables (see unicode.go), and without the
 // separators that Go's package puts into a run of more than 30 marks.
 func normalForm(f norm.Form) normalizer {
-	n := &former{form: f, untouched: unnormalised(), decompose: norm.NFD, compose: f == norm.NFC || f == norm.NFKC}
+	n := &former{form: f, untouched: notNormal(), decompose: norm.NFD, compose: f == norm.NFC || f == norm.NFKC}
 	if f == norm.NFKC || f == norm.NFKD {
 		n.decompose = norm.NFKD
 	}
@@ -85,7 +85,7 @@ func (n *former) slowly(text string) string {
 		start = end
 	}
 	if n.compose {
-		chars = n.composed(chars)
+		chars = n.composeChars(chars)
 	}
 	var b strings.Builder
 	for _, c := range chars {
@@ -96,8 +96,8 @@ func (n *former) slowly(text string) string {
 
 func (n *former) class(r rune) uint8 { return norm.NFD.PropertiesString(string(r)).CCC() }
 
-// composed joins each mark, or second starter, to the last starter where nothing of its class or above stands between.
-func (n *former) composed(chars []char) []char {
+// composeChars joins each mark, or second starter, to the last starter where nothing of its class or above stands between.
+func (n *former) composeChars(chars []char) []char {
 	out := chars[:0]
 	starter := -1
 	last := uint8(0) // class of the last character kept since the starter

@@ -75,7 +75,7 @@ func (b *builder) normalizer(p part) normalizer {
 	case "ByteLevel":
 		return newAlphabet().encode
 	case "Precompiled":
-		return b.precompiled(p, o.PrecompiledCharsmap)
+		return b.charsmapNormalizer(p, o.PrecompiledCharsmap)
 	case "BertNormalizer":
 		on := func(option *bool) bool { return option == nil || *option }
 		accents := on(o.Lowercase)
@@ -84,7 +84,7 @@ func (b *builder) normalizer(p part) normalizer {
 		}
 		return bertNormalizer(on(o.CleanText), on(o.HandleChineseChars), accents, on(o.Lowercase))
 	default:
-		b.unsupported(p, kind, "BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, Precompiled, Prepend, Replace, Sequence, Strip, "+
+		b.unsupportedKind(p, kind, "BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, Precompiled, Prepend, Replace, Sequence, Strip, "+
 			"StripAccents")
 		return nil
 	}

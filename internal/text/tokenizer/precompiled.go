@@ -21,8 +21,8 @@ type charsmap struct {
 // maxRewritten is how long a grapheme cluster may be, in bytes, to be rewritten as one: the vendor's bound.
 const maxRewritten = 5
 
-// precompiled builds a "Precompiled" from its base64 text.
-func (b *builder) precompiled(p part, text *string) normalizer {
+// charsmapNormalizer builds a "Precompiled" from its base64 text.
+func (b *builder) charsmapNormalizer(p part, text *string) normalizer {
 	var data []byte
 	err := errors.New("it is missing")
 	if text != nil {

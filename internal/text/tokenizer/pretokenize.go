@@ -216,7 +216,7 @@ func (b *builder) preTokenizer(p part) []splitter {
 		scheme := b.scheme(p, o.PrependScheme, o.AddPrefixSpace)
 		return []splitter{metaspace{o.Replacement, scheme, cut, o.Split != nil && !*o.Split}}
 	default:
-		b.unsupported(p, kind, "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, FixedLength, Metaspace, Punctuation, "+
+		b.unsupportedKind(p, kind, "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, FixedLength, Metaspace, Punctuation, "+
 			"Sequence, Split, Whitespace, WhitespaceSplit")
 		return nil
 	}

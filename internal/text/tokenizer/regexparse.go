@@ -102,13 +102,13 @@ func (p *regexParser) concat() *node {
 	n := &node{kind: nodeConcat}
 	for p.more() && !p.peek("|") && !p.peek(")") {
 		if atom := p.atom(); atom != nil {
-			n.subs = append(n.subs, p.quantified(atom))
+			n.subs = append(n.subs, p.quantifier(atom))
 		}
 	}
 	return n
 }
 
-func (p *regexParser) quantified(n *node) *node {
+func (p *regexParser) quantifier(n *node) *node {
 	for p.more() {
 		at := p.pos
 		low, high := 0, 0
@@ -195,13 +195,13 @@ func (p *regexParser) atom() *node {
 		case p.take("z"):
 			return &node{kind: nodeAssert, assert: opTextEnd}
 		}
-		return &node{kind: nodeSet, set: p.folded(p.escape())}
+		return &node{kind: nodeSet, set: p.foldCase(p.escape())}
 	default:
-		return &node{kind: nodeSet, set: p.folded(spans{{r, r}})}
+		return &node{kind: nodeSet, set: p.foldCase(spans{{r, r}})}
 	}
 }
 
-func (p *regexParser) folded(s spans) spans {
+func (p *regexParser) foldCase(s spans) spans {
 	if p.fold {
 		return s.fold()
 	}
@@ -345,11 +345,11 @@ func (p *regexParser) brackets() spans {
 			s = s.union(p.brackets()...)
 			continue
 		case p.take("&&"):
-			s = p.folded(s).intersect(p.rest())
-			return negated(s, not)
+			s = p.foldCase(s).intersect(p.rest())
+			return negate(s, not)
 		case p.peek("]") && !first:
 			p.pos++
-			return negated(p.folded(s), not)
+			return negate(p.foldCase(s), not)
 		}
 		s = s.union(p.member()...)
 	}
@@ -363,7 +363,7 @@ func (p *regexParser) rest() spans {
 	return p.brackets()
 }
 
-func negated(s spans, not bool) spans {
+func negate(s spans, not bool) spans {
 	if not {
 		return s.complement()
 	}

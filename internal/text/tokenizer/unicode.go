@@ -108,8 +108,8 @@ func punctuation() spans {
 		union(span{'!', '/'}, span{':', '@'}, span{'[', '`'}, span{'{', '~'}, span{0x166D, 0x166D}, span{0x111C9, 0x111C9})
 }
 
-// unnormalised holds the characters whose decompositions and combining classes the vendor's normal forms do not know.
-func unnormalised() spans {
+// notNormal holds the characters whose decompositions and combining classes the vendor's normal forms do not know.
+func notNormal() spans {
 	return spans{
 		{0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xC3C, 0xC3C}, {0xD3B, 0xD3C}, {0xEBA, 0xEBA},
 		{0x1715, 0x1715}, {0x1ABF, 0x1ACE}, {0x1DF6, 0x1DFA}, {0x32FF, 0x32FF}, {0xA7F2, 0xA7F4}, {0xA82C, 0xA82C}, {0xAB69, 0xAB69},

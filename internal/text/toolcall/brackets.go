@@ -120,13 +120,13 @@ func (b *brackets) step(p *Parser, final bool) bool {
 		b.scan = scanner{at: at, python: b.python}
 	}
 	rest := p.rest()
-	end, ok := b.scan.balanced(rest, final)
+	end, ok := b.scan.closingBracket(rest, final)
 	if !ok {
 		if !final {
 			return false
 		}
 		b.inCall = false
-		return b.unclosed(p, rest)
+		return b.settleOpen(p, rest)
 	}
 	b.inCall = false
 	p.block(0, b.body(p, rest[:end], b.start), 0)
@@ -150,14 +150,14 @@ func (b *brackets) breakOff(p *Parser, mark string) bool {
 		p.text(len(p.rest()))
 		return true
 	}
-	p.unterminated("call behind " + mark)
+	p.noteOpenBlock("call behind " + mark)
 	p.bad(len(p.rest()), "the call breaks off")
 	return true
 }
 
-// unclosed settles a text that ends inside the brackets. What can be read of it is a call, though flagged.
-func (b *brackets) unclosed(p *Parser, rest []byte) bool {
-	p.unterminated("closing bracket")
+// settleOpen settles a text that ends inside the brackets. What can be read of it is a call, though flagged.
+func (b *brackets) settleOpen(p *Parser, rest []byte) bool {
+	p.noteOpenBlock("closing bracket")
 	if parts := b.body(p, rest, b.start); goodPart(parts) {
 		p.block(0, parts, 0)
 		return true

@@ -87,7 +87,7 @@ func TestCases(t *testing.T) {
 	forms := map[string]int{}
 	for _, c := range cases {
 		forms[c.Form]++
-		f, err := Named(c.Form)
+		f, err := ByName(c.Form)
 		if err != nil {
 			t.Fatal(err)
 		}

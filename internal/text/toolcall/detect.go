@@ -57,6 +57,6 @@ func Detect(template string) (Format, bool) {
 	case has("ipython", `"parameters": `):
 		name = "llama3_json"
 	}
-	f, err := Named(name)
+	f, err := ByName(name)
 	return f, err == nil
 }

@@ -155,7 +155,7 @@ func (r *gemmaReader) value(parameter string, depth int) (string, error) {
 		return "", errors.New("a value is missing")
 	}
 	r.at += end
-	value := r.p.types.typed(r.c.name, parameter, word, "", r.c)
+	value := r.p.types.typedValue(r.c.name, parameter, word, "", r.c)
 	if value[0] == '"' {
 		r.c.repairs = append(r.c.repairs, repair.UnquotedString)
 	}

@@ -127,7 +127,7 @@ func (h *harmony) readHeader(p *Parser, final bool) bool {
 	}
 	if mark != hMessage || at >= maxHeader {
 		if mark == "" && at < maxHeader {
-			p.unterminated(hMessage)
+			p.noteOpenBlock(hMessage)
 		}
 		p.bad(min(at, maxHeader), "a header without "+hMessage)
 		h.state, h.scan = hText, 0
@@ -196,7 +196,7 @@ func (h *harmony) body(p *Parser, final bool) bool {
 		err = fmt.Errorf("%.60q is no name", h.call)
 	}
 	if mark == "" && err != nil {
-		p.unterminated(hCall)
+		p.noteOpenBlock(hCall)
 	}
 	p.block(start, whole(at-start, c, err), shut)
 	h.next(mark)

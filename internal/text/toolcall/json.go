@@ -195,7 +195,7 @@ func (p *Parser) jsonCalls(text []byte, keys ...string) []part {
 		}
 		at += next
 		s := scanner{at: at}
-		end, ok := s.balanced(text, true)
+		end, ok := s.closingBracket(text, true)
 		if !ok {
 			end = len(text)
 		}

@@ -129,8 +129,8 @@ func (p *Parser) bad(n int, why string) {
 	p.add(Event{Raw: raw, Content: raw, Err: why})
 }
 
-// unterminated notes that the text ends inside a block.
-func (p *Parser) unterminated(missing string) {
+// noteOpenBlock notes that the text ends inside a block.
+func (p *Parser) noteOpenBlock(missing string) {
 	p.result.Complete = false
 	p.fail("unterminated tool call: no " + missing)
 }
@@ -141,7 +141,7 @@ func (p *Parser) fail(why string) {
 	}
 }
 
-func (p *Parser) repaired(kinds ...repair.Kind) {
+func (p *Parser) noteRepairs(kinds ...repair.Kind) {
 	p.result.Repairs = append(p.result.Repairs, kinds...)
 }
 
@@ -197,7 +197,7 @@ func (p *Parser) block(open int, parts []part, shut int) {
 
 // call settles n bytes as a call.
 func (p *Parser) call(n int, c call) {
-	p.repaired(c.repairs...)
+	p.noteRepairs(c.repairs...)
 	out := chat.ToolCall{ID: p.newID(c), Name: c.name, Arguments: c.arguments}
 	p.result.Calls = append(p.result.Calls, out)
 	p.add(Event{Raw: p.take(n), Call: &out})
@@ -213,7 +213,7 @@ func (p *Parser) newID(c call) string {
 	if p.format.validID == nil || !p.format.validID(id) {
 		id = ""
 	} else if p.ids[id] {
-		p.repaired(repair.RepeatedID)
+		p.noteRepairs(repair.RepeatedID)
 	}
 	for index := p.o.Earlier + len(p.result.Calls); id == "" || p.ids[id]; index++ {
 		id = p.format.id(index, c)

@@ -198,7 +198,7 @@ func TestEmitRefuses(t *testing.T) {
 		"lfm2": `{"a": "<|tool_call_end|>"}`, "olmo3": `{"a": "</function_calls>"}`, "functiongemma": `{"a": "<escape>"}`, "gemma4": `{"a": "<|\"|>"}`,
 		"pythonic": `{"a b": 1}`, "harmony": `{"a": "<|call|>"}`,
 	} {
-		f, err := Named(form)
+		f, err := ByName(form)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestEmitRefuses(t *testing.T) {
 		"gemma4": {`{"": 1}`, `{"a b": 1}`, `{"a": {"b:c": [1]}}`, `{"a": ["<|\"|>"]}`}, "lfm2": {`{"": 1}`, `{"a-b": 1}`, `{"1a": 1}`},
 		"qwen3_coder": {`{"": 1}`, `{" a": 1}`, `{"a\n": 1}`, `{"a>": 1}`}, "pythonic": {`{"a.b": 1}`},
 	} {
-		f, err := Named(form)
+		f, err := ByName(form)
 		if err != nil {
 			t.Fatal(err)
 		}

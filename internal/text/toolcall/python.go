@@ -61,7 +61,7 @@ func endOfBad(text []byte, at int, separators string) int {
 			return end
 		case c == '(' || c == '[' || c == '{':
 			s := scanner{at: end, python: true}
-			next, ok := s.balanced(text, true)
+			next, ok := s.closingBracket(text, true)
 			if !ok {
 				return endOfLine(text, at)
 			}

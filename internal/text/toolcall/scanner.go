@@ -11,8 +11,8 @@ type scanner struct {
 	python bool // strings may have single quotes and three quotes
 }
 
-// balanced returns the index behind the bracket that closes the first one. final tells that no more text comes.
-func (s *scanner) balanced(text []byte, final bool) (int, bool) {
+// closingBracket returns the index behind the bracket that closes the first one. final tells that no more text comes.
+func (s *scanner) closingBracket(text []byte, final bool) (int, bool) {
 	for ; s.at < len(text); s.at++ {
 		switch c := text[s.at]; {
 		case s.quote != 0 && c == '\\':

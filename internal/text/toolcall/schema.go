@@ -116,11 +116,11 @@ func typeOf(value []byte) []string {
 	return []string{"number"}
 }
 
-// typed makes JSON of the text of an argument. marked is what the wire itself says: "true" for a text, "false" for
+// typedValue makes JSON of the text of an argument. marked is what the wire itself says: "true" for a text, "false" for
 // JSON, "" where it says nothing and the tool's schema decides, in the order in which vLLM tries the types: null,
 // integer, number, boolean, object, array, string. Where no type fits or none is known, the text is JSON if it is
 // valid JSON, else a string. The text of numbers is kept, and infinite ones are strings.
-func (t *types) typed(tool, parameter, text, marked string, c *call) string {
+func (t *types) typedValue(tool, parameter, text, marked string, c *call) string {
 	if marked == "true" {
 		return quote(text)
 	}

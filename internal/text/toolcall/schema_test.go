@@ -39,13 +39,13 @@ func TestTyped(t *testing.T) {
 	} {
 		types := &types{tools: tools}
 		var got call
-		if value := types.typed(c.tool, c.parameter, c.text, "", &got); value != c.want || !reflect.DeepEqual(got.repairs, c.repairs) {
+		if value := types.typedValue(c.tool, c.parameter, c.text, "", &got); value != c.want || !reflect.DeepEqual(got.repairs, c.repairs) {
 			t.Errorf("%s.%s %q: got %s %q, want %s %q", c.tool, c.parameter, c.text, value, got.repairs, c.want, c.repairs)
 		}
 	}
 	types := &types{tools: tools}
 	for marked, want := range map[string]string{"true": `"7"`, "false": "7", "": `"7"`} {
-		if got := types.typed("f", "s", "7", marked, &call{}); got != want {
+		if got := types.typedValue("f", "s", "7", marked, &call{}); got != want {
 			t.Errorf("marked %q: got %s, want %s", marked, got, want)
 		}
 	}

@@ -68,7 +68,7 @@ func (t *tagged) step(p *Parser, final bool) bool {
 	switch {
 	case !found:
 		if final && t.within != "" {
-			p.unterminated(t.within)
+			p.noteOpenBlock(t.within)
 			t.within = ""
 		}
 		return false
@@ -121,13 +121,13 @@ func (t *tagged) readSection(p *Parser, mark string, final bool) bool {
 	t.look = 0
 	if follows == "" {
 		if partial {
-			p.unterminated(t.sectionEnd[i])
+			p.noteOpenBlock(t.sectionEnd[i])
 		}
 		p.bad(len(mark), "no call follows "+mark)
 		return true
 	}
 	if t.within != "" {
-		p.repaired(repair.MissingClosingTag)
+		p.noteRepairs(repair.MissingClosingTag)
 	}
 	t.within, t.before = t.sectionEnd[i], len(p.result.Calls)
 	p.lead += len(mark) + at // the tag stays with the first call
@@ -151,7 +151,7 @@ func (t *tagged) readCall(p *Parser, final bool) bool {
 				t.nested = at
 				// A call may lack its closing tag, or speak of the tag.
 				if parts := t.read(p, rest[len(t.open):at], otherTag); goodPart(parts) && p.retry() {
-					p.repaired(repair.MissingClosingTag)
+					p.noteRepairs(repair.MissingClosingTag)
 					t.settle(p, parts, 0)
 					return true
 				}
@@ -198,7 +198,7 @@ func (t *tagged) endCall(p *Parser, at int) {
 func (t *tagged) settle(p *Parser, parts []part, shut int) {
 	t.inCall = false
 	if t.bare && goodPart(parts) {
-		p.repaired(repair.MissingOuterTag)
+		p.noteRepairs(repair.MissingOuterTag)
 	}
 	p.block(len(t.open), parts, shut)
 }
@@ -247,9 +247,9 @@ func (t *tagged) breakOff(p *Parser) {
 	if t.endInString(p) || !goodPart(parts) && t.giveUp(p, parts) {
 		return
 	}
-	p.unterminated(t.shut)
+	p.noteOpenBlock(t.shut)
 	if goodPart(parts) {
-		p.repaired(repair.MissingClosingTag)
+		p.noteRepairs(repair.MissingClosingTag)
 		t.settle(p, parts, 0)
 		return
 	}

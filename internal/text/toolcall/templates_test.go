@@ -38,7 +38,7 @@ func TestTemplates(t *testing.T) {
 		"alpha": {"type": "string"}, "unit": {"type": ["string", "null"]}}}`)}
 	emitted := 0
 	for _, c := range cases {
-		f, err := Named(c.Form)
+		f, err := ByName(c.Form)
 		if err != nil {
 			t.Fatal(err)
 		}

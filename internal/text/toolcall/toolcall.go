@@ -63,7 +63,7 @@ type Event struct {
 
 // All returns every form, in a fixed order.
 func All() []Format {
-	return slices.Concat(taggedFormats(), deepseekFormats(), bracketFormats(), []Format{harmonyFormat()})
+	return slices.Concat(tagFormats(), deepseekFormats(), bracketFormats(), []Format{harmonyFormat()})
 }
 
 // Names of all forms, which Named takes.
@@ -75,8 +75,8 @@ func Names() []string {
 	return names
 }
 
-// Named returns the form with a name; the names that vLLM gives its parsers work too. The error is a *fault.Error.
-func Named(name string) (Format, error) {
+// ByName returns the form with a name; the names that vLLM gives its parsers work too. The error is a *fault.Error.
+func ByName(name string) (Format, error) {
 	for _, f := range All() {
 		if f.name == name || slices.Contains(f.also, name) {
 			return f, nil
@@ -93,7 +93,7 @@ func Named(name string) (Format, error) {
 //	<tool_call>
 //	{"name": "hash", "arguments": {"text": "hi"}}
 //	</tool_call>
-func Hermes() Format { return taggedFormats()[0] }
+func Hermes() Format { return tagFormats()[0] }
 
 // Name of the form.
 func (f Format) Name() string { return f.name }

@@ -108,7 +108,7 @@ func TestTextIsNotHeldBack(t *testing.T) {
 // A call without a name is malformed at once, and not waited for.
 func TestMistralWithoutAName(t *testing.T) {
 	for _, name := range []string{"mistral", "mistral_v3"} {
-		f, err := Named(name)
+		f, err := ByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestMistralWithoutAName(t *testing.T) {
 
 // One letter between two calls is text, not markup.
 func TestLetterBetweenCalls(t *testing.T) {
-	f, err := Named("mistral")
+	f, err := ByName("mistral")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestLetterBetweenCalls(t *testing.T) {
 
 // A schema's types are those of the arguments, not of members inside of them that are named alike.
 func TestGemmaTypesOfArguments(t *testing.T) {
-	f, err := Named("gemma4")
+	f, err := ByName("gemma4")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -245,7 +245,7 @@ func traps() []trap {
 
 func TestTraps(t *testing.T) {
 	for _, c := range traps() {
-		f, err := Named(c.form)
+		f, err := ByName(c.form)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func TestIDs(t *testing.T) {
 		"Kimi's twice":         {"kimi_k2", twice, 0, []string{"functions.f:0", "functions.f:1"}},
 		"Kimi's without front": {"kimi_k2", kimiCall + "f:7" + kimiArguments + "{}" + kimiCallEnd, 2, []string{"functions.f:2"}},
 	} {
-		f, err := Named(c.form)
+		f, err := ByName(c.form)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,11 +313,11 @@ func TestIDs(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	for name, want := range map[string]string{"hermes": "hermes", "openai": "harmony", "qwen3_xml": "qwen3_coder", "phi4_mini_json": "phi4_mini", "deepseek_r1": "deepseek_v3"} {
-		if f, err := Named(name); err != nil || f.Name() != want {
+		if f, err := ByName(name); err != nil || f.Name() != want {
 			t.Errorf("%s: got %q (%v)", name, f.Name(), err)
 		}
 	}
-	if _, err := Named("nothing"); err == nil || !strings.Contains(err.Error(), "nothing") {
+	if _, err := ByName("nothing"); err == nil || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("got %v", err)
 	}
 	seen := map[string]bool{}

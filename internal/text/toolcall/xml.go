@@ -10,8 +10,8 @@ import (
 	"hone/internal/text/toolcall/repair"
 )
 
-// taggedFormats are the forms whose calls stand between tags and hold JSON, or XML-like parameters.
-func taggedFormats() []Format {
+// tagFormats are the forms whose calls stand between tags and hold JSON, or XML-like parameters.
+func tagFormats() []Format {
 	hermes := tags{open: "<tool_call>", shut: "</tool_call>", quoted: true, body: func(p *Parser, text []byte) []part {
 		c, err := p.jsonCall(text, "arguments")
 		return whole(len(text), c, err)
@@ -117,7 +117,7 @@ func (x parameters) call(p *Parser, text []byte) (c call, err error) {
 	if !found {
 		return c, errors.New("the name has no end")
 	}
-	if c.name = x.unquoted(string(header)); !isName(c.name) {
+	if c.name = x.unquote(string(header)); !isName(c.name) {
 		return c, fmt.Errorf("%.60q is no name", header)
 	}
 	args := newArguments()
@@ -143,7 +143,7 @@ func (x parameters) call(p *Parser, text []byte) (c call, err error) {
 		if value, rest, found = x.value(tail, &c); !found && p.ending != closingTag {
 			return c, errors.New("no " + x.shut)
 		}
-		if err := args.add(p.types.typed(c.name, name, value, marked, &c), name); err != nil {
+		if err := args.add(p.types.typedValue(c.name, name, value, marked, &c), name); err != nil {
 			return c, err
 		}
 	}
@@ -180,13 +180,13 @@ func (x parameters) value(text []byte, c *call) (value string, rest []byte, clos
 func (x parameters) attributes(header string) (name, marked string) {
 	if x.marked {
 		if before, after, ok := strings.Cut(header, " string="); ok {
-			header, marked = before, x.unquoted(after)
+			header, marked = before, x.unquote(after)
 		}
 	}
-	return x.unquoted(header), marked
+	return x.unquote(header), marked
 }
 
-func (x parameters) unquoted(text string) string {
+func (x parameters) unquote(text string) string {
 	text = strings.TrimSpace(text)
 	if n := len(text); x.quoted && n >= 2 && text[0] == text[n-1] && (text[0] == '"' || text[0] == '\'') {
 		return text[1 : n-1]
@@ -222,21 +222,21 @@ func glmCall(p *Parser, text []byte) (c call, err error) {
 			return c, p.cutOff()
 		}
 		var name, value string
-		if name, rest, err = enclosed(rest, "<arg_key>", "</arg_key>"); err != nil {
+		if name, rest, err = cutTags(rest, "<arg_key>", "</arg_key>"); err != nil {
 			return c, err
 		}
-		if value, rest, err = enclosed(bytes.TrimLeft(rest, space), "<arg_value>", "</arg_value>"); err != nil {
+		if value, rest, err = cutTags(bytes.TrimLeft(rest, space), "<arg_value>", "</arg_value>"); err != nil {
 			return c, err
 		}
 		name = strings.TrimSpace(name)
-		if err := args.add(p.types.typed(c.name, name, value, "", &c), name); err != nil {
+		if err := args.add(p.types.typedValue(c.name, name, value, "", &c), name); err != nil {
 			return c, err
 		}
 	}
 }
 
-// enclosed takes <open>TEXT<shut> off the front.
-func enclosed(text []byte, open, shut string) (string, []byte, error) {
+// cutTags takes <open>TEXT<shut> off the front.
+func cutTags(text []byte, open, shut string) (string, []byte, error) {
 	inner, ok := bytes.CutPrefix(text, []byte(open))
 	if !ok {
 		return "", nil, fmt.Errorf("no %s at %.40q", open, text)

@@ -42,9 +42,9 @@ func NewSearch(inner environment.Tools, tools []chat.Tool, o SearchOptions) *Sea
 	return s
 }
 
-// Needed reports whether a tool list of numTokens takes more than share of a context of that many tokens, so that it
+// SearchNeeded reports whether a tool list of numTokens takes more than share of a context of that many tokens, so that it
 // should be searched rather than shown.
-func Needed(numTokens, context int, share float64) bool {
+func SearchNeeded(numTokens, context int, share float64) bool {
 	return float64(numTokens) > share*float64(context)
 }
 

@@ -85,7 +85,7 @@ func (s *Selector) Select(scenarioID, task string, gold []string) ([]chat.Tool, 
 		}
 	}
 	if len(s.tools) <= s.o.Max {
-		return s.shown(func(i int) bool { return chosen[i] || !hidden[i] }), nil
+		return s.pick(func(i int) bool { return chosen[i] || !hidden[i] }), nil
 	}
 	ranked := s.index.Rank(task)
 	for _, i := range ranked {
@@ -96,14 +96,14 @@ func (s *Selector) Select(scenarioID, task string, gold []string) ([]chat.Tool, 
 			take(i)
 		}
 	}
-	for _, i := range s.drawn(scenarioID, left, func(i int) bool { return !chosen[i] && !hidden[i] }) { // also where fewer match than there is room
+	for _, i := range s.draw(scenarioID, left, func(i int) bool { return !chosen[i] && !hidden[i] }) { // also where fewer match than there is room
 		take(i)
 	}
-	return s.shown(func(i int) bool { return chosen[i] }), nil
+	return s.pick(func(i int) bool { return chosen[i] }), nil
 }
 
-// shown are the tools that keep says, in the catalog's order.
-func (s *Selector) shown(keep func(i int) bool) []chat.Tool {
+// pick are the tools that keep says, in the catalog's order.
+func (s *Selector) pick(keep func(i int) bool) []chat.Tool {
 	var out []chat.Tool
 	for i, t := range s.tools {
 		if keep(i) {
@@ -113,9 +113,9 @@ func (s *Selector) shown(keep func(i int) bool) []chat.Tool {
 	return out
 }
 
-// drawn are n tools of those that may be: the first ones by a hash of seed, scenario and name, so that a tool added to the
+// draw are n tools of those that may be: the first ones by a hash of seed, scenario and name, so that a tool added to the
 // catalog displaces at most one other.
-func (s *Selector) drawn(scenarioID string, n int, may func(i int) bool) []int {
+func (s *Selector) draw(scenarioID string, n int, may func(i int) bool) []int {
 	if n <= 0 {
 		return nil
 	}

@@ -288,7 +288,7 @@ func TestNeeded(t *testing.T) {
 		share           float64
 		want            bool
 	}{{100, 2048, 0.25, false}, {513, 2048, 0.25, true}, {512, 2048, 0.25, false}} {
-		if got := Needed(tc.tokens, tc.context, tc.share); got != tc.want {
+		if got := SearchNeeded(tc.tokens, tc.context, tc.share); got != tc.want {
 			t.Errorf("%+v: %v", tc, got)
 		}
 	}

@@ -76,7 +76,7 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 		next = "install scripts did not run, of " + strings.Join(in.Unbuilt, ", ") + "; they may be what it lacks: " + again("--build") + "; if it is not that, " + next
 	}
 	out.Answer, out.Next = notAnswering+fault.Whole(err), next
-	h.Say("warning: %s is installed, and does not answer: %s", in.Name, fault.Indented(fault.Whole(err), "  "))
+	h.Say("warning: %s is installed, and does not answer: %s", in.Name, fault.Indent(fault.Whole(err), "  "))
 	h.Say("  next:  %s", next)
 	return out, nil
 }
@@ -142,7 +142,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "hone cannot install that server", Where: e.Name, Err: err, Next: "see its manual, and write it into the MCP configuration by hand"}
 	}
-	values, err := given(x.Set, choice.Needs)
+	values, err := valuesOf(x.Set, choice.Needs)
 	if err == nil && !h.DryRun {
 		err = ask(ctx, h, choice, values, x.Env)
 	}
@@ -197,9 +197,9 @@ func ofRegistry(name string) bool {
 	return !found && (err != nil || u.Host == "")
 }
 
-// given reads NAME=VALUE, and refuses a name that the entry does not ask for. A secret on the command line would stay in the
+// valuesOf reads NAME=VALUE, and refuses a name that the entry does not ask for. A secret on the command line would stay in the
 // shell's history.
-func given(set []string, needs []packages.Need) (map[string]string, error) {
+func valuesOf(set []string, needs []packages.Need) (map[string]string, error) {
 	values := map[string]string{}
 	for _, text := range set {
 		name, value, found := strings.Cut(text, "=")
@@ -248,7 +248,7 @@ func ask(ctx context.Context, h *host.Host, choice packages.Choice, values map[s
 				continue
 			}
 		}
-		if !n.Required || h.Typed() == nil {
+		if !n.Required || h.TerminalIn() == nil {
 			continue
 		}
 		value, err := h.Ask(ctx, question(n), n.Secret)
@@ -267,7 +267,7 @@ func mayHave(ctx context.Context, h *host.Host, variable, to string, env []strin
 		h.Say("the environment's %s goes to %s", variable, to)
 		return true, nil
 	}
-	if h.Typed() == nil {
+	if h.TerminalIn() == nil {
 		h.Say("the environment's %s is not given to %s: --env %s allows it", variable, to, variable)
 		return false, nil
 	}

@@ -30,8 +30,8 @@ func fresh(pkg, file string, now time.Time) bool {
 	return err == nil && (pinned || now.Sub(info.ModTime()) < staleAfter)
 }
 
-// locked waits until this process alone has a file, or ctx ends.
-func locked(ctx context.Context, path string) (unlock func(), err error) {
+// lockFile waits until this process alone has a file, or ctx ends.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

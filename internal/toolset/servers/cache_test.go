@@ -32,17 +32,17 @@ func TestFresh(t *testing.T) {
 // Who waits for another command can stop.
 func TestLockedStops(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := locked(t.Context(), path)
+	unlock, err := lockFile(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := locked(ctx, path); !errors.Is(err, context.Canceled) {
+	if _, err := lockFile(ctx, path); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	unlock()
-	if unlock, err = locked(t.Context(), path); err != nil {
+	if unlock, err = lockFile(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	unlock()

@@ -57,7 +57,7 @@ func Ls(h *host.Host, c config.Config, file string) (Known, error) {
 	if file == "" {
 		file = c.MCP.Config
 	}
-	if err := k.configured(h, file); err != nil {
+	if err := k.addConfigured(h, file); err != nil {
 		return k, err
 	}
 	if k.Tried, err = readTried(filepath.Join(store.Dir, "servers", "tried")); err != nil {
@@ -101,8 +101,8 @@ func (k *Known) lint() {
 	all.Wait()
 }
 
-// configured adds the servers of a configuration, with what was seen of them; a file that is not there has none.
-func (k *Known) configured(h *host.Host, file string) error {
+// addConfigured adds the servers of a configuration, with what was seen of them; a file that is not there has none.
+func (k *Known) addConfigured(h *host.Host, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (k *Known) configured(h *host.Host, file string) error {
 	if err != nil {
 		return err
 	}
-	path, err := toolset.SeenFile(h)
+	path, err := toolset.ReliabilityPath(h)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (k *Known) configured(h *host.Host, file string) error {
 		return err
 	}
 	for name, s := range servers.Servers {
-		one, prefix := Configured{Name: name}, toolset.SeenKey(s, "")
+		one, prefix := Configured{Name: name}, toolset.ReliabilityKey(s, "")
 		if n, known := seen.Listed[prefix]; known {
 			one.Tools = &n
 		}

@@ -117,7 +117,7 @@ func Try(ctx context.Context, h *host.Host, c config.Config, x Trial) (Report, e
 			mu.Lock()
 			defer mu.Unlock()
 			done++
-			h.Say("%d of %d: %s", done, len(list), r.Tried[i].said())
+			h.Say("%d of %d: %s", done, len(list), r.Tried[i].text())
 		})
 	}
 	all.Wait()
@@ -222,7 +222,7 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 		lookup = only(h, x.Env)
 		if lacks := slices.DeleteFunc(needs, func(v string) bool { _, set := lookup(v); return set && slices.Contains(x.Env, v) }); len(lacks) > 0 {
 			t.Outcome = Lacking
-			return t.keyed(lacks)
+			return t.missingKeys(lacks)
 		}
 		err = os.WriteFile(file, []byte(`{"mcpServers":{"`+name+`":`+string(raw)+`}}`), 0o600)
 	} else {
@@ -298,7 +298,7 @@ func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Tr
 	}
 	t.Outcome, t.Package = Lacking, choice.Package
 	values := map[string]string{}
-	if err := ask(ctx, unattended(h), choice, values, x.Env); err != nil {
+	if err := ask(ctx, withoutPerson(h), choice, values, x.Env); err != nil {
 		return err
 	}
 	var lacks []string
@@ -313,7 +313,7 @@ func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Tr
 		}
 	}
 	if len(lacks) > 0 {
-		return t.keyed(lacks)
+		return t.missingKeys(lacks)
 	}
 	launch, err := choice.Fill(values)
 	if err != nil {
@@ -333,8 +333,8 @@ func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Tr
 	return err
 }
 
-// unattended is a host on which nobody types: a trial of many servers asks nobody for keys.
-func unattended(h *host.Host) *host.Host {
+// withoutPerson is a host on which nobody types: a trial of many servers asks nobody for keys.
+func withoutPerson(h *host.Host) *host.Host {
 	out := *h
 	out.Stdin = strings.NewReader("")
 	return &out
@@ -355,7 +355,7 @@ func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a to
 	if err := os.MkdirAll(filepath.Dir(a.Dir), 0o755); err != nil {
 		return nil, err
 	}
-	unlock, err := locked(ctx, a.Dir+".lock") // of another entry, or another command, with the same package
+	unlock, err := lockFile(ctx, a.Dir+".lock") // of another entry, or another command, with the same package
 	if err != nil {
 		return nil, err
 	}
@@ -385,8 +385,8 @@ func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a to
 	return in, err
 }
 
-// keyed is the error of a server that asks for values which it was not given.
-func (t *Tried) keyed(lacks []string) error {
+// missingKeys is the error of a server that asks for values which it was not given.
+func (t *Tried) missingKeys(lacks []string) error {
 	t.Next = "set the variables that you want it to have, and name each: --env " + strings.Join(lacks, " --env ")
 	return fmt.Errorf("keyed: needs %s", strings.Join(lacks, ", "))
 }
@@ -418,13 +418,13 @@ func (t Tried) usual() string {
 // commandKind is the kind of an entry of an mcp.json file.
 const commandKind = "command"
 
-// said is a trial as it is told when it is over: all of why it failed, and what to do.
-func (t Tried) said() string {
+// text is a trial as it is told when it is over: all of why it failed, and what to do.
+func (t Tried) text() string {
 	text := t.Name + ": " + t.Outcome
 	if t.Outcome == Answered {
 		return fmt.Sprintf("%s: %s, protocol %s", text, fault.Count(len(t.Server.Tools), "tool"), t.Server.Era)
 	}
-	text += ": " + fault.Indented(t.Why, "  ")
+	text += ": " + fault.Indent(t.Why, "  ")
 	if t.Next != "" {
 		text += "\n  next:  " + t.Next
 	}
@@ -452,8 +452,8 @@ func briefly(why string) string {
 	return string(runes)
 }
 
-// Failed is an error where servers were tried and none answered.
-func (r Report) Failed() error {
+// Err is an error where servers were tried and none answered.
+func (r Report) Err() error {
 	if len(r.Tried) == 0 || slices.ContainsFunc(r.Tried, func(t Tried) bool { return t.Outcome == Answered }) {
 		return nil
 	}

@@ -110,7 +110,7 @@ func (p *page) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return p, p.key(msg)
 	case tea.PasteMsg:
 		if p.typing != nil {
-			p.typed(p.typing.text + msg.Content)
+			p.typeText(p.typing.text + msg.Content)
 		}
 	}
 	return p, nil
@@ -152,17 +152,17 @@ func (p *page) typeKey(k tea.KeyPressMsg) tea.Cmd {
 		}
 	case "backspace":
 		if r := []rune(t.text); len(r) > 0 {
-			p.typed(string(r[:len(r)-1]))
+			p.typeText(string(r[:len(r)-1]))
 		}
 	default:
 		if k.Text != "" {
-			p.typed(t.text + k.Text)
+			p.typeText(t.text + k.Text)
 		}
 	}
 	return nil
 }
 
-func (p *page) typed(text string) {
+func (p *page) typeText(text string) {
 	if p.typing.text = text; p.typing.each != nil {
 		p.typing.each(p, text)
 	}

@@ -50,12 +50,12 @@ func (p *page) render() string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString(cut(clean(p.warned()), p.width) + "\n" + cut(clean(said), p.width) + "\n" + dim + cut(foot, p.width) + plain)
+	b.WriteString(cut(clean(p.warnings()), p.width) + "\n" + cut(clean(said), p.width) + "\n" + dim + cut(foot, p.width) + plain)
 	return b.String()
 }
 
-// warned is what of the open trace does not hold.
-func (p *page) warned() string {
+// warnings is what of the open trace does not hold.
+func (p *page) warnings() string {
 	if p.view != inTrace || len(p.findings) == 0 {
 		return ""
 	}

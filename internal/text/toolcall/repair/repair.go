@@ -88,7 +88,7 @@ func decode(text string, decodes int, ended bool) (string, []Kind, error) {
 		}
 		return "", nil, errors.New("JSON, but not an object")
 	}
-	if escaped(text) && decodes > 0 {
+	if isEscaped(text) && decodes > 0 {
 		if inner, err := jsontext.AppendUnquote(nil, `"`+text+`"`); err == nil {
 			object, more, err := decode(string(inner), decodes-1, ended)
 			return object, append(append(kinds, DoubleEncoded), more...), err
@@ -98,8 +98,8 @@ func decode(text string, decodes int, ended bool) (string, []Kind, error) {
 	return object, append(kinds, more...), err
 }
 
-// escaped reports whether the text is an object's JSON as it stands inside a JSON string, the outer quotes lost.
-func escaped(text string) bool {
+// isEscaped reports whether the text is an object's JSON as it stands inside a JSON string, the outer quotes lost.
+func isEscaped(text string) bool {
 	inner, ok := strings.CutPrefix(text, "{")
 	return ok && strings.HasPrefix(strings.TrimSpace(inner), `\"`)
 }
