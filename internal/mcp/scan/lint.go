@@ -78,7 +78,7 @@ func Check(tools []Tool) []Finding {
 	}
 	var out []Finding
 	for _, t := range tools {
-		c := checker{tool: t, others: others[t.Server]}
+		c := checker{tool: t, others: others[t.Server], own: byServer[t.Server]}
 		c.text("/name", t.Name)
 		c.text("/title", t.Title)
 		c.text("/description", t.Description)
@@ -105,6 +105,7 @@ func Blocking(findings []Finding) []Finding {
 type checker struct {
 	tool     Tool
 	others   *mentions
+	own      []string // names of the tools of its server
 	findings []Finding
 }
 

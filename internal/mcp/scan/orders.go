@@ -37,17 +37,18 @@ func (c *checker) orders() {
 	}
 }
 
-// instruction adds a finding where a unit reads like an order, as sure as its score is, and reports whether it does.
+// instruction adds a finding where a unit reads like an order, as sure as its score is, and reports whether that settles it: of
+// what is the server's own business, other fields may say more.
 func (c *checker) instruction(u unit) bool {
-	switch score := learnt().score(u.features()); {
-	case score >= certain:
+	score := learnt().score(u.features())
+	own := score >= certain && c.isOwnBusiness(u)
+	switch {
+	case score >= certain && !own:
 		c.order(Instruction, High, "reads like an order to the model", u)
 	case score >= enough:
 		c.order(Instruction, Low, "may be an order to the model", u)
-	default:
-		return false
 	}
-	return true
+	return score >= enough && !own
 }
 
 // tags are marks that part a text from what is around it, in the form of HTML, of chat templates, or of prompts.
