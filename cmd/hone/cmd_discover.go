@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -61,6 +63,12 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 		a.Say("nothing has changed since %s: %s", f.diff, fault.Count(len(found.Catalog.Tools()), "tool"))
 	}
 	if err := a.Print(found, found.Rows()); err != nil {
+		return err
+	}
+	if err := found.Err(); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(found.Failed))[1:] {
+			a.Say("%s", found.Failed[name])
+		}
 		return err
 	}
 	if found.Changes != nil && len(*found.Changes) > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ type inspection struct {
 
 // Servers looks at every server, so that one that fails does not hide the others.
 func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.Source) []Check {
-	servers, err := toolset.LoadServers(h, c, from)
+	servers, err := toolset.Read(h, c, from)
 	if errors.Is(err, fs.ErrNotExist) && from == (toolset.Source{}) {
 		return []Check{{Name: "MCP servers", Status: Warn, Detail: "none is configured: there is no " + c.MCP.Config,
 			Next: "hone servers add npm:NAME or pypi:NAME; a server that runs is named with --mcp URL"}}
@@ -45,6 +46,9 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 	x := inspection{housing, h}
 	defer x.Close()
 	checks := []Check{x.checkSandbox()}
+	for _, name := range slices.Sorted(maps.Keys(servers.Wrong)) {
+		checks = append(checks, FromError("MCP server "+name, servers.Wrong[name]))
+	}
 	seen := x.watch(c.MCP.Sandbox)
 	reports := mcp.Inspect(ctx, x.Servers, x.Options)
 	for _, r := range reports {

@@ -61,28 +61,38 @@ type Catalog struct {
 // Discover asks every server of c for its tools, at the same time. A server that cannot be reached is a *fault.Error
 // with CodeUnavailable; it shows what the server wrote to stderr.
 func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, error) {
+	catalog, failed := DiscoverEach(ctx, c, options...)
+	for _, name := range sortedKeys(failed) {
+		return nil, failed[name]
+	}
+	return catalog, nil
+}
+
+// DiscoverEach is Discover that keeps the servers apart: the catalog is of those that answered, failed says of each other one
+// why it did not.
+func DiscoverEach(ctx context.Context, c Config, options ...Options) (catalog *Catalog, failed map[string]error) {
 	o := Options{}
 	if len(options) > 0 {
 		o = options[0]
 	}
-	reports := inspect(ctx, c, o, 0)
-	catalog := &Catalog{}
-	for _, r := range reports {
-		if r.Err != nil {
-			next := "run the server's command by hand, or: hone doctor"
-			if c.Servers[r.Tools.Name].URL != "" {
-				next = "look at the server, its URL and its token, or: hone doctor"
-			}
-			next = cmp.Or(Mending(r.Err), next)
-			return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot discover the tools of an MCP server",
-				Where: r.Tools.Name, Err: r.Err, Next: next}
+	catalog, failed = &Catalog{}, map[string]error{}
+	for _, r := range inspect(ctx, c, o, 0) {
+		name := r.Tools.Name
+		if r.Err == nil {
+			catalog.Servers = append(catalog.Servers, r.Tools)
+			continue
 		}
-		catalog.Servers = append(catalog.Servers, r.Tools)
+		next := "run the server's command by hand, or: hone doctor"
+		if c.Servers[name].URL != "" {
+			next = "look at the server, its URL and its token, or: hone doctor"
+		}
+		failed[name] = &fault.Error{Code: fault.CodeUnavailable, What: "cannot discover the tools of an MCP server",
+			Where: name, Err: r.Err, Next: cmp.Or(Mending(r.Err), next)}
 	}
 	nameTools(catalog.Servers)
 	catalog.addFindings()
 	catalog.Hash = catalog.hash()
-	return catalog, nil
+	return catalog, failed
 }
 
 // Tools is what the model is told, in catalog order.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sort"
 	"strings"
 	"time"
@@ -72,6 +73,8 @@ type Server struct {
 // Config is the servers of a run.
 type Config struct {
 	Servers map[string]Server
+	Wrong   map[string]error // entries of the file that cannot be used, each a *fault.Error
+	Aside   []string         // what of the file is left aside, a line each
 	// Base is the environment that every process starts from: PATH, HOME, LANG and TMPDIR, where they are set.
 	Base map[string]string
 }
@@ -103,64 +106,95 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes "1m30s".
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
-// LoadConfig reads a file with `mcpServers` (Claude, Cursor) or `servers` (VS Code), which may hold comments and commas at
-// the end of lists. Keys of other hosts are ignored. ${VAR}, ${env:VAR}, ${VAR:-default} and the editors' own variables
-// (editorVariables) are expanded in every string of a server; a variable that is not set is an error that names it.
-// Relative templates, cwds, and commands with a slash are taken from the file's folder. Errors are *fault.Error.
+// LoadConfig is ReadConfig that takes no file with an entry that is wrong.
 func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, error) {
+	c, err := ReadConfig(path, lookupEnv)
+	if err == nil && len(c.Wrong) > 0 {
+		err = c.Wrong[sortedKeys(c.Wrong)[0]]
+	}
+	return c, err
+}
+
+// ReadConfig reads a file with `mcpServers` (Claude, Cursor), `servers` (VS Code), or another host's form (entriesIn), which may
+// hold comments and commas at the end of lists. Keys of other hosts are read where their meaning is clear, and else named in
+// Config.Aside. ${VAR}, ${env:VAR}, ${VAR:-default} and the editors' own variables (editorVariables) are expanded in every
+// string of a server; a variable that is not set is an error that names it. Relative templates, cwds, and commands with a slash
+// are taken from the file's folder. An entry that is wrong is in Config.Wrong. Errors are *fault.Error.
+func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the MCP configuration", Where: path, Err: err,
 			Next: "hone servers add npm:NAME or pypi:NAME; a server that runs is named with --mcp URL, another file with --mcp-config"}
 	}
-	var file struct {
-		MCPServers map[string]json.RawMessage `json:"mcpServers"`
-		Servers    map[string]json.RawMessage `json:"servers"`
+	const form = `write {"mcpServers": {"NAME": {"command": "...", "args": []}}}`
+	if data = inUTF8(data); len(trimmed(data)) == 0 {
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is empty", Where: path, Next: form}
 	}
-	if err := json.Unmarshal(plainJSON(data), &file); err != nil {
+	plain := plainJSON(data)
+	entries, err := entriesIn(plain)
+	if err == nil {
+		err = twice(plain)
+	}
+	if _, ok := errors.AsType[mistake](err); ok {
+		return Config{}, wrongly("the MCP configuration is ambiguous", path, err, "correct it there")
+	}
+	if err != nil {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no servers as hone reads them", Where: path, Err: fault.JSON(err),
-				Next: `write {"mcpServers": {"NAME": {"command": "...", "args": []}}}`}
+				Next: form}
 		}
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is not JSON",
 			Where: path + lineOf(data, err), Err: err, Next: "check commas and quotes"}
 	}
-	entries := file.MCPServers
-	if entries == nil {
-		entries = file.Servers
-	}
-	c := Config{Servers: map[string]Server{}, Base: baseEnv(lookupEnv)}
+	c := Config{Servers: map[string]Server{}, Wrong: map[string]error{}, Base: baseEnv(lookupEnv)}
 	for _, name := range sortedKeys(entries) {
-		s, err := parseServer(entries[name], filepath.Dir(path), lookupEnv)
-		if err != nil {
-			return Config{}, wrongly("an MCP server is configured wrongly", path+", server "+name, err, "correct it there; hone doctor --mcp-config "+path+" then tries it")
+		s, aside, err := parseServer(entries[name], filepath.Dir(path), lookupEnv)
+		for _, what := range aside {
+			c.Aside = append(c.Aside, fault.LeftAside(what, "server "+name+" of "+path))
 		}
-		if !s.Disabled {
+		if err != nil {
+			c.Wrong[name] = wrongly("an MCP server is configured wrongly", path+", server "+name, err, "correct it there; hone doctor --mcp-config "+path+" then tries it")
+		} else if !s.Disabled {
 			c.Servers[name] = s
 		}
 	}
-	if len(c.Servers) == 0 {
+	if len(c.Servers)+len(c.Wrong) == 0 {
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no server", Where: path,
 			Next: `add {"mcpServers": {"NAME": {"command": "...", "args": []}}}`}
 	}
 	return c, nil
 }
 
-// parseServer reads one entry, unexpanded first: a server that is switched off may lack its variables.
-func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (string, bool)) (Server, error) {
-	var s Server
+// parseServer reads one entry, unexpanded first: a server that is switched off may lack its variables. aside is what is not
+// taken of it.
+func parseServer(raw json.RawMessage, dir string, lookupEnv func(string) (string, bool)) (s Server, aside []string, err error) {
+	e := readEntry(raw)
+	if e.members != nil {
+		if raw, err = json.Marshal(e.members); err != nil {
+			return s, nil, err
+		}
+	}
 	var others sameAs
-	err := json.Unmarshal(entry, &s)
-	if err == nil {
-		err = json.Unmarshal(entry, &others)
+	if err = json.Unmarshal(raw, &s); err == nil {
+		err = json.Unmarshal(raw, &others)
 		s.also(others)
 	}
+	if e.wrong != nil && !s.Disabled {
+		return s, nil, e.wrong
+	}
 	if err != nil || s.Disabled {
-		return s, err
+		return s, nil, err
 	}
-	if err := checkKeys(entry); err != nil {
-		return s, err
+	if err := checkKeys(raw); err != nil {
+		return s, nil, err
 	}
+	e.unused(keysOf(reflect.TypeFor[Server]()))
+	s, err = s.settle(dir, lookupEnv)
+	return s, e.aside, err
+}
+
+// settle expands variables and paths, and checks the server.
+func (s Server) settle(dir string, lookupEnv func(string) (string, bool)) (Server, error) {
 	variables := editorVariables(lookupEnv, dir)
 	file, err := s.readEnvFile(dir, variables)
 	if err == nil {
@@ -251,8 +285,11 @@ func schemeOf(text string) string {
 
 // Only returns the configuration with just the named servers; an unknown name is a *fault.Error.
 func (c Config) Only(names ...string) (Config, error) {
-	out := Config{Servers: map[string]Server{}, Base: c.Base}
+	out := Config{Servers: map[string]Server{}, Base: c.Base, Aside: c.Aside}
 	for _, name := range names {
+		if err := c.Wrong[name]; err != nil {
+			return Config{}, err
+		}
 		s, ok := c.Servers[name]
 		if !ok {
 			return Config{}, unknown("server", name, sortedKeys(c.Servers))

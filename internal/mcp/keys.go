@@ -43,11 +43,7 @@ func checkKeys(entry json.RawMessage) error {
 }
 
 func checkNames(keys map[string]json.RawMessage, of reflect.Type, prefix string) error {
-	var known []string
-	for i := range of.NumField() {
-		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
-		known = append(known, name)
-	}
+	known := keysOf(of)
 	for _, key := range sortedKeys(keys) {
 		same := func(name string) bool { return strings.EqualFold(name, key) } // as encoding/json has it
 		if slices.ContainsFunc(known, same) || slices.ContainsFunc(otherHosts(), same) {
@@ -62,4 +58,14 @@ func checkNames(keys map[string]json.RawMessage, of reflect.Type, prefix string)
 		}
 	}
 	return nil
+}
+
+// keysOf are the names of a type's fields in JSON.
+func keysOf(of reflect.Type) (names []string) {
+	for i := range of.NumField() {
+		if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }

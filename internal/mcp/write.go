@@ -153,20 +153,14 @@ func serversIn(path string) ([]byte, map[string]json.RawMessage, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
-	var file struct {
-		MCPServers map[string]json.RawMessage `json:"mcpServers"`
-		Servers    map[string]json.RawMessage `json:"servers"`
-	}
-	if err == nil {
-		err = json.Unmarshal(plainJSON(data), &file)
+	var entries map[string]json.RawMessage
+	if data = inUTF8(data); err == nil {
+		entries, err = entriesIn(plainJSON(data))
 	}
 	if err != nil {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration cannot be read", Where: path, Err: fault.JSON(err), Next: "correct it, or name another file with --mcp-config"}
 	}
-	if file.MCPServers == nil {
-		file.MCPServers = file.Servers
-	}
-	return data, file.MCPServers, nil
+	return data, entries, nil
 }
 
 // insideServers is the place behind the bracket that opens the servers, which are mcpServers, or else servers.

@@ -3,7 +3,9 @@ package toolset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -20,7 +22,17 @@ type Discovered struct {
 	Suspicious []scan.Finding `json:"suspicious"`
 	Tokens     *TokenCost     `json:"tokens,omitempty"`
 	Changes    *[]mcp.Change  `json:"changes,omitempty"`
-	accepted   scan.Allowed
+	// Failed says of each server that cannot be used why; each is a *fault.Error.
+	Failed   map[string]error `json:"-"`
+	accepted scan.Allowed
+}
+
+// Err is the error of the first server that cannot be used, nil where all can.
+func (d Discovered) Err() error {
+	for _, name := range slices.Sorted(maps.Keys(d.Failed)) {
+		return d.Failed[name]
+	}
+	return nil
 }
 
 // TokenCost is what the tools add to a prompt, in tokens of a model: all of them with what stands around their list, and each
@@ -40,7 +52,7 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 			return d, err
 		}
 	}
-	servers, err := LoadServers(h, c, from)
+	servers, err := Read(h, c, from)
 	if err != nil {
 		return d, err
 	}
@@ -50,8 +62,17 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 		return d, err
 	}
 	defer housing.Close()
-	if d.Catalog, err = housing.Discover(ctx); err != nil {
-		return d, err
+	if d.Catalog, d.Failed = housing.DiscoverEach(ctx); len(d.Failed) > 0 && len(servers.Wrong) > 0 {
+		maps.Copy(d.Failed, servers.Wrong)
+	} else if len(servers.Wrong) > 0 {
+		d.Failed = servers.Wrong
+	}
+	if len(d.Servers) == 0 { // there is nothing else to show
+		return d, d.Err()
+	}
+	if out != "" && len(d.Failed) > 0 {
+		h.Say("the catalog is not written to %s, for it would lack %s", out, strings.Join(slices.Sorted(maps.Keys(d.Failed)), ", "))
+		out = ""
 	}
 	if out != "" && !h.DryRun {
 		if err := d.Save(out); err != nil {

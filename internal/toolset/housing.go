@@ -10,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -146,14 +148,23 @@ func episodeFolders(h *host.Host, runDir string) (string, error) {
 
 // Discover is mcp.Discover, whose error also says what the sandbox may have to do with it.
 func (o *Housing) Discover(ctx context.Context) (*mcp.Catalog, error) {
-	catalog, err := mcp.Discover(ctx, o.Servers, o.Options)
-	if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[f.Where].Command != "" {
-		f.Next = o.NextForServer(o.Servers.Servers[f.Where], err)
+	catalog, failed := o.DiscoverEach(ctx)
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		return nil, failed[name]
 	}
-	if err == nil {
-		KeepListed(o.host, o.Servers, catalog.Servers...)
+	return catalog, nil
+}
+
+// DiscoverEach is mcp.DiscoverEach, whose errors also say what the sandbox may have to do with it.
+func (o *Housing) DiscoverEach(ctx context.Context) (*mcp.Catalog, map[string]error) {
+	catalog, failed := mcp.DiscoverEach(ctx, o.Servers, o.Options)
+	for name, err := range failed {
+		if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[name].Command != "" {
+			f.Next = o.NextForServer(o.Servers.Servers[name], err)
+		}
 	}
-	return catalog, err
+	KeepListed(o.host, o.Servers, catalog.Servers...)
+	return catalog, failed
 }
 
 // NotStarted says that a server's program is missing, which has nothing to do with the sandbox.

@@ -1,7 +1,9 @@
 package toolset
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 
 	"hone/internal/config"
 	"hone/internal/fault"
@@ -26,8 +28,18 @@ func (s Source) Flag() string {
 	return ""
 }
 
-// LoadServers reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
-func LoadServers(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
+// Configured is Read that takes no entry that is wrong.
+func Configured(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
+	servers, err := Read(h, c, from)
+	for _, name := range slices.Sorted(maps.Keys(servers.Wrong)) {
+		return mcp.Config{}, servers.Wrong[name]
+	}
+	return servers, err
+}
+
+// Read reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file. What is
+// left aside of it is told.
+func Read(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
 	token, _ := h.LookupEnv("MCP_BEARER_TOKEN")
 	if from.Server == "" && from.File == "" {
 		from.Server, _ = h.LookupEnv("MCP_URL")
@@ -42,7 +54,10 @@ func LoadServers(h *host.Host, c config.Config, from Source) (mcp.Config, error)
 	if from.File == "" {
 		from.File = c.MCP.Config
 	}
-	servers, err := mcp.LoadConfig(from.File, h.LookupEnv)
+	servers, err := mcp.ReadConfig(from.File, h.LookupEnv)
+	for _, line := range servers.Aside {
+		h.Say("%s", line)
+	}
 	if err != nil || len(c.MCP.Only) == 0 {
 		return servers, err
 	}

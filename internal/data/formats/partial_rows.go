@@ -105,7 +105,7 @@ func (r *Report) AsideLines() []string {
 			return append(out, fmt.Sprintf("left aside: %d more, see --json of hone data validate", len(all)-shown))
 		}
 		of := r.Aside[what]
-		out = append(out, fmt.Sprintf("left aside: %s, in %s, the first at %s", what, fault.Count(of.Rows, "row"), of.First))
+		out = append(out, fault.LeftAside(what, fmt.Sprintf("%s, the first at %s", fault.Count(of.Rows, "row"), of.First)))
 	}
 	return out
 }

@@ -83,7 +83,7 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 
 // tools asks a server of a file once for its tools. again is the line that adds it once more with further flags.
 func tools(ctx context.Context, h *host.Host, c config.Config, file, name string, again func(more ...string) string) (found mcp.ServerTools, next string, err error) {
-	servers, err := mcp.LoadConfig(file, h.LookupEnv)
+	servers, err := mcp.ReadConfig(file, h.LookupEnv)
 	if err == nil {
 		servers, err = servers.Only(name)
 	}

@@ -106,7 +106,7 @@ func (k *Known) addConfigured(h *host.Host, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	servers, err := mcp.LoadConfig(file, h.LookupEnv)
+	servers, err := mcp.ReadConfig(file, h.LookupEnv)
 	if err != nil {
 		return err
 	}
