@@ -66,8 +66,10 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 		return err
 	}
 	if err := found.Err(); err != nil {
-		for _, name := range slices.Sorted(maps.Keys(found.Failed))[1:] {
-			a.Say("%s", found.Failed[name])
+		for _, name := range slices.Sorted(maps.Keys(found.Failed)) {
+			if other := found.Failed[name]; other != err {
+				a.Say("%s", other)
+			}
 		}
 		return err
 	}

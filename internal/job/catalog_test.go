@@ -56,7 +56,7 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer named.Close()
-	if x := named.Traces()[0]; x.Row.Tools[0].Name != "hail" || !slices.ContainsFunc(named.checker.Findings(x), func(s string) bool { return s == `message 1, call 0: there is no tool "snow"` }) {
+	if x := named.Traces()[0]; x.Row.Tools[0].Name != "hail" || !slices.ContainsFunc(named.checker.Findings(x), func(s string) bool { return strings.HasPrefix(s, `message 1, call 0: there is no tool "snow"`) }) {
 		t.Errorf("%+v, %q", x.Row.Tools, named.checker.Findings(x))
 	}
 }

@@ -43,7 +43,7 @@ func (t *Tally) nothing(n int, where string) error {
 		return allRefused(where, t.lost)
 	case t.Outcomes[trajectory.EnvironmentError] + t.Outcomes[trajectory.InfrastructureError]:
 		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: where, Why: t.lost,
-			Next: "hone doctor; then the same command tries these scenarios again"}
+			Next: trajectory.Mending(t.lost, "hone doctor") + "; then the same command tries these scenarios again"}
 	case t.Outcomes[trajectory.JudgeError]:
 		return &fault.Error{Code: fault.CodeFailures, What: "no episode could be scored", Where: where, Why: t.unscored,
 			Next: "remove the reason; then the same command scores them, and runs none again"}

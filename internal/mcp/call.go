@@ -48,17 +48,19 @@ func bind(t Tool, server int) *boundTool {
 // Who failed is told by where it arose. A tool error is the server's answer to this call, also one we cannot use. No
 // answer is the environment's failure. What never left us, or that we ended ourselves, is the infrastructure's.
 func (s *session) call(ctx context.Context, tool *boundTool, args string, timeout time.Duration, o *Options) (r trajectory.ToolResult, again bool) {
-	limited, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	limited, x := withExchange(limited)
+	wait := patient(ctx, timeout)
+	defer wait.stop()
+	limited, x := withExchange(wait)
 	defer s.wire.forget(x)
 	params := &mcp.CallToolParams{Name: tool.name, Arguments: json.RawMessage(args)}
-	if o.Progress != nil {
-		token := s.tokens.Add(1)
-		params.SetProgressToken(token)
-		s.watchers.Store(token, func(done, total float64, message string) { o.Progress(s.server, tool.name, done, total, message) })
-		defer s.watchers.Delete(token)
-	}
+	token := s.tokens.Add(1)
+	params.SetProgressToken(token)
+	s.watchers.Store(token, func(done, total float64, message string) {
+		if wait.more(); o.Progress != nil {
+			o.Progress(s.server, tool.name, done, total, message)
+		}
+	})
+	defer s.watchers.Delete(token)
 	answer, err := s.ask(limited, tool, params)
 	known := x.outcome()
 	if limited.Err() == nil && s.isForgotten(ctx, &known, answer, err) {
@@ -77,7 +79,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	case limited.Err() != nil && !known.sent && known.dialled:
 		return o.lost(trajectory.CallTimeout, trajectory.InfrastructureError, fmt.Sprintf("no connection within %s", timeout)), false
 	case limited.Err() != nil:
-		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, fmt.Sprintf("no answer within %s", timeout)+s.instead(known.instead)), false
+		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, wait.waited()+s.instead(known.instead)), false
 	case known.unusable != "":
 		return o.failed(trajectory.CallToolError, s.redact.Replace(known.unusable)), false
 	case known.answered && known.result != nil && !asksPerson(known.result):

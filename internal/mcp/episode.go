@@ -87,6 +87,9 @@ func (e *Episode) timed(ctx context.Context, call chat.ToolCall, o *Options) tra
 
 func (e *Episode) call(ctx context.Context, call chat.ToolCall, o *Options) trajectory.ToolResult {
 	tool, ok := e.tools.bound[call.Name]
+	if !ok && e.appeared(ctx, call.Name) {
+		return o.failed(trajectory.CallInvalid, fmt.Sprintf("the tool %q came up after this conversation began, which offers the tools of its beginning alone: %s", call.Name, e.tools.some()))
+	}
 	if !ok {
 		return o.failed(trajectory.CallInvalid, fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.tools.some()))
 	}
@@ -162,6 +165,7 @@ func (e *Episode) Close() error {
 				wg.Go(func() { e.pool.servers[i].giveBack(s) })
 			default:
 				wg.Go(func() {
+					e.pool.servers[i].tellChanged(s, e.pool.options.Changed)
 					s.close()
 					e.tell(i)
 				})

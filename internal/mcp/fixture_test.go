@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -40,6 +41,16 @@ func runFixture(mode string, args []string) {
 		type saying struct{ Text string }
 		mcp.AddTool(s, &mcp.Tool{Name: "say"}, func(_ context.Context, _ *mcp.CallToolRequest, in saying) (*mcp.CallToolResult, any, error) {
 			fmt.Fprintln(os.Stderr, in.Text)
+			return &mcp.CallToolResult{}, nil, nil
+		})
+		s.Run(context.Background(), &mcp.StdioTransport{})
+	case "grows": // has another tool once one was called
+		s := newFixture(args)
+		mcp.AddTool(s, &mcp.Tool{Name: "grow"}, func(context.Context, *mcp.CallToolRequest, noArgs) (*mcp.CallToolResult, any, error) {
+			mcp.AddTool(s, &mcp.Tool{Name: "late"}, func(context.Context, *mcp.CallToolRequest, noArgs) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{}, nil, nil
+			})
+			time.Sleep(50 * time.Millisecond) // the SDK tells of a change a little later
 			return &mcp.CallToolResult{}, nil, nil
 		})
 		s.Run(context.Background(), &mcp.StdioTransport{})

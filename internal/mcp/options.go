@@ -38,8 +38,8 @@ type Options struct {
 	// secrets hidden and without control characters; "" where it wrote nothing. Of a server that episodes share it is what
 	// the server wrote during the episode, for whomever.
 	Stderr func(episode, server, text string)
-	// Changed is told, between episodes, what a server changed about its tools since the catalog was made. Over HTTP only
-	// a server that says so beside an answer is heard.
+	// Changed is told, between episodes, what a server changed about its tools since the catalog was made; of sessions that one
+	// episode has, once. Over HTTP only a server that says so beside an answer is heard.
 	Changed func(server string, changes []Change)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hone/internal/episode/environment"
@@ -43,6 +44,8 @@ type poolServer struct {
 	warm    chan *session // unbuffered: each filler stands ready to hand over one
 	opened  chan struct{} // holds one where an episode found none ready and opened a session
 	turn    chan struct{} // holds one while an episode has its turn (takesTurns)
+
+	toldChanged atomic.Bool // what changed in a session of one episode was told
 
 	mu     sync.Mutex
 	shared *session

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"maps"
+	"slices"
+	"time"
 )
 
 // reread lists a server's tools again, on the session the next episode got, because the server said that they changed.
@@ -37,4 +39,45 @@ func (p *Pool) reread(ctx context.Context, server int, s *session) error {
 		p.options.Changed(one.opener.name, changes)
 	}
 	return nil
+}
+
+// relistTime bounds how long a list is asked for that only tells what changed.
+const relistTime = 5 * time.Second
+
+// appeared reports whether a server of the episode, which said that its tools changed, now has one of a name. It is not called:
+// a run has one list of tools, which people have looked at, and the prompts of an episode have the one it began with.
+func (e *Episode) appeared(ctx context.Context, name string) bool {
+	for i, server := range e.pool.servers {
+		s := e.own[i]
+		if s == nil {
+			server.mu.Lock()
+			s = server.shared
+			server.mu.Unlock()
+		}
+		if s == nil || !s.wire.toolsChanged() {
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, relistTime)
+		found, err := server.opener.tools(limited, s, false)
+		cancel()
+		if err == nil && slices.ContainsFunc(found.Tools, func(t Tool) bool { return t.Name == name }) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellChanged tells, once for a server, what changed about its tools in a session that ends: the next one begins with those that
+// the catalog has, and would not show it.
+func (s *poolServer) tellChanged(ended *session, tell func(server string, changes []Change)) {
+	if tell == nil || !ended.wire.toolsChanged() || ended.dead() || s.toldChanged.Swap(true) {
+		return
+	}
+	limited, cancel := context.WithTimeout(context.Background(), relistTime)
+	defer cancel()
+	if found, err := s.opener.tools(limited, ended, false); err == nil {
+		if changes := diffTools(s.opener.name, s.tools, found.Tools); len(changes) > 0 {
+			tell(s.opener.name, changes)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 
 	"hone/internal/episode/trajectory"
@@ -86,16 +87,19 @@ func (s *session) instead(came string) string {
 
 // progress hands a notification to the call whose token it bears.
 func (s *session) progress(params json.RawMessage) {
-	var p struct {
-		ProgressToken   int64
-		Progress, Total float64
-		Message         string
-	}
+	var p map[string]json.RawMessage
 	if json.Unmarshal(params, &p) != nil {
-		return // the token is not ours
+		return
 	}
-	if watch, ok := s.watchers.Load(p.ProgressToken); ok {
-		watch.(func(done, total float64, message string))(p.Progress, p.Total, p.Message)
+	number := func(key string) float64 { // some write a number as a text
+		n, err := strconv.ParseFloat(textOf(p[key]), 64)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	if watch, ok := s.watchers.Load(int64(number("progressToken"))); ok {
+		watch.(func(done, total float64, message string))(number("progress"), number("total"), stringIn(p, "message"))
 	}
 }
 

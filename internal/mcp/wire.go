@@ -88,14 +88,15 @@ type wire struct {
 	progress func(params json.RawMessage)
 	redact   *strings.Replacer
 
-	mu      sync.Mutex
-	pending map[jsonrpc.ID]*exchange
-	stray   int64  // what the server sent that was no message
-	sample  string // the first of it, cut and escaped
-	status  int    // of HTTP, 0 where the last answer was a success
-	any     bool   // a message came
-	unasked string // the last answer that was to no request
-	framing string // how messages are framed that therefore are none
+	mu       sync.Mutex
+	pending  map[jsonrpc.ID]*exchange
+	stray    int64  // what the server sent that was no message
+	sample   string // the first of it, cut and escaped
+	status   int    // of HTTP, 0 where the last answer was a success
+	any      bool   // a message came
+	unasked  string // the last answer that was to no request
+	relisted bool   // the server said that its tools changed
+	framing  string // how messages are framed that therefore are none
 
 	version     string   // of the protocol, as the server calls it, where the SDK has another word
 	oddGreeting []string // what of its answer to initialize is not as the protocol has it
@@ -241,6 +242,13 @@ func errorText(err error) string {
 	return answer.Message + Truncate(dataText(answer.Message, answer.Data), dataShown)
 }
 
+// toolsChanged reports whether the server said so in this session.
+func (w *wire) toolsChanged() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.relisted
+}
+
 // heard reports whether a message came.
 func (w *wire) heard() bool {
 	w.mu.Lock()
@@ -273,6 +281,9 @@ func (w *wire) received(m jsonrpc.Message, data []byte) []byte {
 	case *jsonrpc.Request:
 		if m.Method == "notifications/tools/list_changed" {
 			w.meter.listChanged()
+			w.mu.Lock()
+			w.relisted = true
+			w.mu.Unlock()
 		}
 		if m.Method == "notifications/progress" && w.progress != nil {
 			w.progress(m.Params)

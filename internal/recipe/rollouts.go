@@ -168,7 +168,8 @@ func NothingRan(ts []*trajectory.Trajectory) error {
 		Next: "remove the reason, then go on with hone runs resume; hone doctor checks machine and servers"}
 	switch worst.Outcome {
 	case trajectory.EnvironmentError:
-		f.Code, f.What, f.Next = fault.CodeUnavailable, "the MCP server does not answer any more", "look at the server, or run hone doctor"
+		f.Code, f.What = fault.CodeUnavailable, "the MCP server does not answer any more"
+		f.Next = trajectory.Mending(worst.Error, "look at the server, or run hone doctor")
 	case trajectory.JudgeError:
 		f.What, f.Next = "no episode could be scored", "remove the reason, then go on with hone runs resume: the episodes are kept, and are scored again"
 	}

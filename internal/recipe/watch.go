@@ -58,7 +58,7 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		Where: fmt.Sprintf("%s step %d", w.stage, step),
 		Why: fmt.Sprintf("the rest is no fair sample to learn from; of this step %.0f%%, most of them %s, as episode %s: %s",
 			100*m["masked_ratio"], outcome, example.ID, example.Error),
-		Next: "remove the reason (hone doctor looks at the servers); the steps before are kept, and hone runs resume goes on after them"}
+		Next: trajectory.Mending(example.Error, "remove the reason (hone doctor looks at the servers)") + "; the steps before are kept, and hone runs resume goes on after them"}
 }
 
 // lost tells, once for each outcome, that episodes are left out for what is no doing of the policy: few of them stop nothing, and the mean reward

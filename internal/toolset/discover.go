@@ -27,8 +27,13 @@ type Discovered struct {
 	accepted scan.Allowed
 }
 
-// Err is the error of the first server that cannot be used, nil where all can.
+// Err is the error of the first server that cannot be used, nil where all can: of one that is configured wrongly before others.
 func (d Discovered) Err() error {
+	for _, name := range slices.Sorted(maps.Keys(d.Failed)) {
+		if fault.CodeOf(d.Failed[name]) == fault.CodeUsage {
+			return d.Failed[name]
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.Failed)) {
 		return d.Failed[name]
 	}

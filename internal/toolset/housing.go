@@ -97,6 +97,9 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 		for _, change := range changes {
 			h.Say("server %s changed its tools: %s", server, change)
 		}
+		if slices.ContainsFunc(changes, func(c mcp.Change) bool { return c.Kind == mcp.ToolAdded }) {
+			h.Say("server %s: an episode offers the tools that there were when the run began; have the server list all of them from the start", server)
+		}
 	}
 	if runDir != "" {
 		if o.Options.Folder, err = episodeFolders(h, runDir); err != nil {

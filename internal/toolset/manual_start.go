@@ -3,6 +3,7 @@ package toolset
 import (
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,11 +44,16 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(
 			next = hint + "; if it is not that, " + next
 		}
 	}
-	if boxed {
-		next += "; if that works, " + SandboxLimits(h, server)
+	if boxed && refused.MatchString(err.Error()) {
+		next += "; if that works, " + KeptFrom(h, server)
 	}
 	return next
 }
+
+// refused is what a program says that was kept from a file, from the network or from what it does to its process.
+var refused = regexp.MustCompile(`(?i)permission denied|not permitted|read-only|no such file|not found|cannot find|can't find|can't open|cannot open|unable to open|` +
+	`no module named|failed to load|unreachable|connection refused|name resolution|name or service not known|getaddrinfo|` +
+	`\b(EACCES|EPERM|EROFS|ENOENT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED)\b`)
 
 // CommandLine is a line for a shell that starts a server as hone does, but for the sandbox: with a fresh folder where it
 // has one of its own, in its folder, and with those of its variables that name the fresh one. Others may hold secrets;

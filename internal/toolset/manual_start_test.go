@@ -58,7 +58,11 @@ func TestNextForServerAsksTheServerFirst(t *testing.T) {
 		never  string
 	}{
 		{"it says why", true, server, ended, []string{"mend what it says", `d=$(mktemp -d) && python3 server.py --db "$d"/shop.db`, "if that works"}, "HONE_EPISODE_DIR"},
-		{"it says nothing", true, server, errors.New("no answer"), []string{"run it by hand: d=", "if that works", "--sandbox off"}, "mend"},
+		{"it says nothing", true, server, errors.New("no answer"), []string{"run it by hand: d="}, "sandbox"},
+		{"it ended for another reason", true, server, &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect, Said: "stderr: KeyError: 'PORT'", Err: errors.New("it ended")},
+			[]string{"mend what it says"}, "sandbox"},
+		{"it was kept from a file", true, server, &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect, Said: "stderr: EROFS: read-only file system", Err: errors.New("it ended")},
+			[]string{"mend what it says", "if that works", "--sandbox off"}, "HONE_EPISODE_DIR"},
 		{"no sandbox", false, server, errors.New("no answer"), []string{"run it by hand: d="}, "sandbox"},
 		{"no program", true, server, &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")}, []string{"install the program", "python3 server.py"}, "sandbox"},
 		{"URL", true, mcp.Server{URL: "http://localhost/mcp"}, ended, []string{"its URL and its token: http://localhost/mcp"}, "sandbox"},

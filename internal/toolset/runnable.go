@@ -1,11 +1,11 @@
 package toolset
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -51,10 +51,11 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 		return err
 	}
 	own, takers := s.Pool.Folders()
-	tools := s.Catalog.Tools()
-	known := func(name string) bool {
-		return slices.ContainsFunc(tools, func(t chat.Tool) bool { return t.Name == name })
+	var names []string
+	for _, t := range s.Catalog.Tools() {
+		names = append(names, t.Name)
 	}
+	known := func(name string) bool { return slices.Contains(names, name) }
 	for _, x := range list {
 		for server := range x.Template {
 			if _, err := mcp.OneOf(server, takers); err != nil {
@@ -70,7 +71,7 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 				}
 			}
 			if (check.Asks() || check.Type == scenario.NoAttackCheck && check.Name != "") && !known(check.Name) { // an attack by no tool would always have failed
-				return unrunnable(where, fmt.Errorf("there is no tool %q", check.Name), "hone discover lists the tools")
+				return unrunnable(where, errors.New(fault.NoTool(check.Name, names)), "hone discover lists the tools")
 			}
 		}
 		if x.User == nil {
@@ -78,7 +79,7 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 		}
 		for _, name := range x.User.EndsOn {
 			if !known(name) {
-				return unrunnable(x.ID+", ends_on of the user", fmt.Errorf("there is no tool %q", name), "hone discover lists the tools")
+				return unrunnable(x.ID+", ends_on of the user", errors.New(fault.NoTool(name, names)), "hone discover lists the tools")
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/schema"
 )
 
@@ -82,7 +83,11 @@ func (c *Checker) call(call chat.ToolCall, tools []chat.Tool, where string) []st
 	}
 	i := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == call.Name })
 	if i < 0 {
-		return []string{fmt.Sprintf("%s: there is no tool %q", where, call.Name)}
+		var names []string
+		for _, t := range tools {
+			names = append(names, t.Name)
+		}
+		return []string{where + ": " + fault.NoTool(call.Name, names)}
 	}
 	verdict, reasons := c.schemaOf(tools[i]).Validate(call.Arguments)
 	if verdict != schema.Invalid {

@@ -10,6 +10,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
+	"hone/internal/fault"
 	"hone/internal/grade"
 	"hone/internal/schema"
 )
@@ -90,7 +91,7 @@ func NewSessions(tools []chat.Tool, defaults grade.Defaults) *Sessions {
 func (x *Sessions) refuses(name string, written ...string) (why string) {
 	tool, is := x.tools[name]
 	if !is {
-		return fmt.Sprintf("there is no tool %q", name)
+		return fault.NoTool(name, slices.Sorted(maps.Keys(x.tools)))
 	}
 	if len(written) > 0 && x.inputs[name] == nil {
 		x.inputs[name] = schema.Compile(tool.InputSchema)

@@ -171,7 +171,7 @@ func passesAll(c scenario.Check, ts []*trajectory.Trajectory) bool {
 func (v Trial) open(ctx context.Context, s *scenario.Scenario) (environment.Session, *world.Watch, []string, error) {
 	session, err := v.Tools.Open(ctx, s.ID, environment.TemplatesOf(s.Template)...)
 	if err != nil {
-		return nil, nil, nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Where: "scenario " + s.ID, Err: err, Next: "hone doctor"}
+		return nil, nil, nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Where: "scenario " + s.ID, Err: err, Next: trajectory.Mending(err.Error(), "hone doctor")}
 	}
 	for i, call := range s.SetupCalls() {
 		found, err := v.callFailures(s, fmt.Sprintf("setup[%d]", i), session.Probe(ctx, call), false)
@@ -250,7 +250,7 @@ func (v Trial) Blind(ctx context.Context, s *scenario.Scenario, call chat.ToolCa
 	call.ID = "blind"
 	r := session.Call(ctx, []chat.ToolCall{call})[0]
 	if r.Status == trajectory.CallTransportError {
-		return false, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: "hone doctor"}
+		return false, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: trajectory.Mending(r.Error, "hone doctor")}
 	}
 	for _, answer := range []string{"", r.Text} {
 		t := nothing(answer)
@@ -269,7 +269,7 @@ func (v Trial) Blind(ctx context.Context, s *scenario.Scenario, call chat.ToolCa
 func (v Trial) callFailures(s *scenario.Scenario, what string, r trajectory.ToolResult, refused bool) ([]string, error) {
 	switch {
 	case r.Status == trajectory.CallTransportError:
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: "hone doctor"}
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: trajectory.Mending(r.Error, "hone doctor")}
 	case r.Status == trajectory.CallToolError && refused:
 		return nil, nil
 	case r.Status != trajectory.CallOK:
@@ -296,7 +296,7 @@ func lookFinding(s *scenario.Scenario, lost *world.Lost) ([]string, error) {
 	case lost == nil:
 		return nil, nil
 	case lost.Again:
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: lost.Why, Next: "hone doctor"}
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: lost.Why, Next: trajectory.Mending(lost.Why, "hone doctor")}
 	}
 	return []string{lost.Why}, nil
 }

@@ -160,7 +160,7 @@ func (p *player) stillThere(got *Played) error {
 		return nil
 	}
 	return &fault.Error{Code: fault.CodeUnavailable, What: "the MCP servers no longer answer", Why: got.Lost,
-		Next: "hone doctor; then the same command goes on where it was"}
+		Next: trajectory.Mending(got.Lost, "hone doctor") + "; then the same command goes on where it was"}
 }
 
 // alone plays in a session of its own.
