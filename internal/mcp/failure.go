@@ -8,12 +8,12 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 )
 
 // Phase is what hone was doing with a server when something went wrong.
@@ -115,14 +115,11 @@ func secretsOf(s Server) []string {
 	return found
 }
 
-// redactor hides secrets in text, also as they stand in quotes; the longest first, for one may hold another.
+// redactor hides secrets in text, in whatever form they stand there; the longest first, for one may hold another.
 func redactor(secrets []string) *strings.Replacer {
 	var forms []string
-	for _, secret := range secrets {
-		forms = append(forms, secret)
-		if quoted := strconv.Quote(secret); quoted[1:len(quoted)-1] != secret {
-			forms = append(forms, quoted[1:len(quoted)-1])
-		}
+	for _, one := range secrets {
+		forms = append(forms, fault.SecretForms(one)...)
 	}
 	slices.SortStableFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string

@@ -33,7 +33,19 @@ type Found struct {
 }
 
 // Find returns what is found in a text, in order; none overlaps another. Of two rules that find the same, the first of rules counts.
+// Secrets are found in other encodings too.
 func Find(text string) []Found {
+	out := plain(text)
+	for _, f := range encoded(text) {
+		out = slices.DeleteFunc(out, func(x Found) bool { return x.Start < f.End && f.Start < x.End })
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b Found) int { return cmp.Compare(a.Start, b.Start) })
+	return out
+}
+
+// plain is what is found in a text as it is written.
+func plain(text string) []Found {
 	var out []Found
 	for _, r := range rules {
 		for _, at := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
