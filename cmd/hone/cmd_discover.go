@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -65,17 +63,9 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	if err := a.Print(found, found.Rows()); err != nil {
 		return err
 	}
-	if err := found.Err(); err != nil {
-		for _, name := range slices.Sorted(maps.Keys(found.Failed)) {
-			if other := found.Failed[name]; other != err {
-				a.Say("%s", other)
-			}
-		}
+	if err := found.Err(); err != nil || found.Changes == nil || len(*found.Changes) == 0 {
 		return err
 	}
-	if found.Changes != nil && len(*found.Changes) > 0 {
-		return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("tools that are not those of the catalog: %d", len(*found.Changes)), Where: f.diff,
-			Next: "look at them; hone discover --out " + f.diff + " accepts them"}
-	}
-	return nil
+	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("tools that are not those of the catalog: %d", len(*found.Changes)), Where: f.diff,
+		Next: "look at them; hone discover --out " + f.diff + " accepts them"}
 }

@@ -58,8 +58,7 @@ type Catalog struct {
 	Hash    string        `json:"hash"`    // over all tools and their model names
 }
 
-// Discover asks every server of c for its tools, at the same time. A server that cannot be reached is a *fault.Error
-// with CodeUnavailable; it shows what the server wrote to stderr.
+// Discover is DiscoverEach, with the error of the first server that has one.
 func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, error) {
 	catalog, failed := DiscoverEach(ctx, c, options...)
 	for _, name := range sortedKeys(failed) {
@@ -68,8 +67,8 @@ func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, erro
 	return catalog, nil
 }
 
-// DiscoverEach is Discover that keeps the servers apart: the catalog is of those that answered, failed says of each other one
-// why it did not.
+// DiscoverEach asks every server of c for its tools, at the same time. The catalog is of those that answered; failed says of each
+// other one why it did not, by a *fault.Error with CodeUnavailable, which shows what the server wrote to stderr.
 func DiscoverEach(ctx context.Context, c Config, options ...Options) (catalog *Catalog, failed map[string]error) {
 	o := Options{}
 	if len(options) > 0 {

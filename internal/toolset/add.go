@@ -287,14 +287,22 @@ func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*
 	defer s.Close()
 	h.Say("sandbox of the installation: %s", s)
 	in, err := packages.Add(ctx, packages.Request{Package: x.Package, Lock: x.Lock, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, EngineEnv: engineEnv(h), Constraints: x.Constraints},
-		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error) {
+		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network packages.Network) ([]byte, error) {
 			m := managerOf(h, filepath.Base(cmd.Path))
-			g := sandbox.Grants{Network: network, Write: append([]string{dir}, m.folders...), Read: read}
+			g := sandbox.Grants{Network: network == packages.Registry, Write: append([]string{dir}, m.folders...), Read: read}
 			cmd.Env = []string{"PATH=" + path, "HOME=" + home}
 			for name, value := range m.env {
+				if network == packages.Scripts && isProxy(name) { // hone's is in its place
+					continue
+				}
 				cmd.Env, g.Env = append(cmd.Env, name+"="+value), append(g.Env, name)
 				if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil && (info.Mode().IsRegular() || name == "PIP_FIND_LINKS") {
 					g.Read = append(g.Read, value)
+				}
+			}
+			if network == packages.Scripts {
+				if err := holdScripts(h, s, m, &g); err != nil {
+					return nil, err
 				}
 			}
 			for _, folder := range m.folders {
@@ -315,6 +323,42 @@ func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*
 	}
 	return &in, nil
 }
+
+// holdScripts gives install scripts the internet through hone's proxy, and nothing of this machine and its networks but the registry.
+// Where nothing can hold them to that they have no network.
+func holdScripts(h *host.Host, s *sandbox.Sandbox, m Launcher, g *sandbox.Grants) error {
+	if s.Level() != sandbox.Bubblewrap {
+		if s.Level() != sandbox.None {
+			h.Say("install scripts have no network, for only bubblewrap holds them to public hosts (apt install bubblewrap)")
+		}
+		return nil
+	}
+	rules, err := egress.Public(registriesOf(m.env))
+	if err != nil {
+		return err
+	}
+	g.Proxy = (&egress.Proxy{Rules: rules}).Serve
+	return nil
+}
+
+// registriesOf are the hosts that a package manager's variables name, with their ports.
+func registriesOf(env map[string]string) (hosts []string) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		for _, word := range strings.Fields(env[name]) {
+			u, err := url.Parse(word)
+			if err != nil || u.Host == "" || isProxy(name) {
+				continue
+			}
+			hosts = append(hosts, u.Host)
+			if u.Port() == "" { // also where it is private
+				hosts[len(hosts)-1] = u.Hostname()
+			}
+		}
+	}
+	return hosts
+}
+
+func isProxy(variable string) bool { return strings.HasSuffix(strings.ToLower(variable), "proxy") }
 
 // managerOf is what a package manager needs of the user's: where packages come from, certificates, its cache.
 func managerOf(h *host.Host, program string) Launcher {

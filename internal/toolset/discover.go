@@ -112,6 +112,11 @@ func (d *Discovered) Count(model string, length func(tools []chat.Tool) (int, er
 
 // Say tells what else the servers offer, what is suspicious, and what the tools cost of a context of so many tokens.
 func (d Discovered) Say(h *host.Host, context int) {
+	for _, name := range slices.Sorted(maps.Keys(d.Failed)) {
+		if err := d.Failed[name]; err != d.Err() { // which ends the command
+			h.Say("%s", err)
+		}
+	}
 	sayOffers(h, d.Catalog)
 	SayFindings(h, d.Suspicious)
 	sayRefused(h, d.Suspicious, d.accepted)

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,10 +150,11 @@ func episodeFolders(h *host.Host, runDir string) (string, error) {
 
 // Discover is mcp.Discover, whose error also says what the sandbox may have to do with it.
 func (o *Housing) Discover(ctx context.Context) (*mcp.Catalog, error) {
-	catalog, failed := o.DiscoverEach(ctx)
-	for _, name := range slices.Sorted(maps.Keys(failed)) {
-		return nil, failed[name]
+	catalog, err := mcp.Discover(ctx, o.Servers, o.Options)
+	if err != nil {
+		return nil, o.explained(err)
 	}
+	KeepListed(o.host, o.Servers, catalog.Servers...)
 	return catalog, nil
 }
 
@@ -162,12 +162,18 @@ func (o *Housing) Discover(ctx context.Context) (*mcp.Catalog, error) {
 func (o *Housing) DiscoverEach(ctx context.Context) (*mcp.Catalog, map[string]error) {
 	catalog, failed := mcp.DiscoverEach(ctx, o.Servers, o.Options)
 	for name, err := range failed {
-		if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[name].Command != "" {
-			f.Next = o.NextForServer(o.Servers.Servers[name], err)
-		}
+		failed[name] = o.explained(err)
 	}
 	KeepListed(o.host, o.Servers, catalog.Servers...)
 	return catalog, failed
+}
+
+// explained is the error of a server that is not discovered, with what to do about its command.
+func (o *Housing) explained(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[f.Where].Command != "" {
+		f.Next = o.NextForServer(o.Servers.Servers[f.Where], err)
+	}
+	return err
 }
 
 // NotStarted says that a server's program is missing, which has nothing to do with the sandbox.

@@ -22,7 +22,8 @@ import (
 
 // Rules are what may be reached.
 type Rules struct {
-	hosts []host
+	hosts  []host
+	public bool // and whatever is public, at the ports of the web
 }
 
 // host is one that is named: a DNS name, one with "*." before it for all below it, or an address.
@@ -48,12 +49,24 @@ func Parse(texts []string) (Rules, error) {
 	return r, nil
 }
 
+// Public are rules for who may reach all of the internet, and of this machine and its networks the hosts that are named alone.
+func Public(named []string) (Rules, error) {
+	r, err := Parse(named)
+	r.public = true
+	return r, err
+}
+
 func canonical(name string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
 }
 
 // allows reports whether a host may be asked for at a port.
 func (r Rules) allows(name, port string) bool {
+	return r.public && (port == "80" || port == "443") || r.names(name, port)
+}
+
+// names reports whether a host is among those that are named.
+func (r Rules) names(name, port string) bool {
 	name = canonical(name)
 	return slices.ContainsFunc(r.hosts, func(h host) bool {
 		below, isBelow := strings.CutPrefix(h.name, "*")
@@ -63,7 +76,7 @@ func (r Rules) allows(name, port string) bool {
 
 // named reports whether an address is itself among the hosts.
 func (r Rules) named(a netip.Addr, port string) bool {
-	return r.allows(a.String(), port) || a.IsLoopback() && r.allows("localhost", port)
+	return r.names(a.String(), port) || a.IsLoopback() && r.names("localhost", port)
 }
 
 // special are blocks that no public service is in and netip has no word for (IANA special-purpose registries), and those that hold an

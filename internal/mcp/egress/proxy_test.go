@@ -3,6 +3,7 @@ package egress
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -164,4 +165,34 @@ func TestThroughTheProxy(t *testing.T) {
 	l.Close() // ends the tunnel that is open, too
 	<-served
 	transport.CloseIdleConnections()
+}
+
+// Install scripts reach what is public and the registry that is named, and nothing else of this machine and its networks.
+func TestPublicRules(t *testing.T) {
+	addresses := map[string]string{"registry.example.org": "93.184.216.34", "inside.example.org": "10.0.0.7", "cloud.example.org": "169.254.169.254", "mirror.lan": "10.0.0.5"}
+	rules, err := Public([]string{"mirror.lan:4873", "10.0.0.5:4873"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dialled string
+	p := &Proxy{Rules: rules,
+		Lookup: func(_ context.Context, name string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr(addresses[name])}, nil
+		},
+		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+			dialled = address
+			return nil, errors.New("reached")
+		},
+		Own: func() ([]net.Addr, error) { return nil, nil }}
+	for address, reached := range map[string]bool{
+		"registry.example.org:443": true, "registry.example.org:22": false, "inside.example.org:443": false, "cloud.example.org:80": false,
+		"127.0.0.1:80": false, "localhost:443": false, "169.254.169.254:80": false, "[::1]:443": false, "10.0.0.5:4873": true, "10.0.0.5:443": false,
+	} {
+		dialled = ""
+		addresses["localhost"] = "127.0.0.1"
+		_, err := p.connect(context.Background(), "tcp", address)
+		if (dialled != "") != reached {
+			t.Errorf("%s: dialled %q, %v", address, dialled, err)
+		}
+	}
 }

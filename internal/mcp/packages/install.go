@@ -37,9 +37,26 @@ type Request struct {
 	Constraints []string
 }
 
-// Run runs a command of the package manager, kept in: it may write to dir and read the files given, and may use the network where that is
-// said. It returns what was printed.
-type Run func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error)
+// Network is what a command of an installation may reach.
+type Network int
+
+const (
+	NoNetwork Network = iota
+	Registry          // whatever the package manager asks for: nothing of the packages' own runs
+	Scripts           // what is public, and the registry: the packages' own scripts run
+)
+
+// Run runs a command of the package manager, kept in: it may write to dir and read the files given, and may use the network as far as
+// that is said. It returns what was printed.
+type Run func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network Network) ([]byte, error)
+
+// network is what a command reaches that runs the packages' own scripts with Build.
+func (r Request) network() Network {
+	if r.Build {
+		return Scripts
+	}
+	return Registry
+}
 
 // Installed is what was installed.
 type Installed struct {

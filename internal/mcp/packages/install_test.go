@@ -45,7 +45,9 @@ func TestFailedLeavesNoFolders(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		run := func(context.Context, *exec.Cmd, string, []string, bool) ([]byte, error) { return nil, errors.New("no") }
+		run := func(context.Context, *exec.Cmd, string, []string, Network) ([]byte, error) {
+			return nil, errors.New("no")
+		}
 		if _, err := Add(t.Context(), Request{Package: "npm:x", Dir: filepath.Join(home, ".hone", "servers", "x"), PATH: os.Getenv("PATH")}, run); err == nil {
 			t.Fatal("installed")
 		}

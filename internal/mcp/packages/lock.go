@@ -83,22 +83,36 @@ func (r Request) locked(ctx context.Context, run Run) (Installed, error) {
 	return r.pipLocked(ctx, run)
 }
 
-// npmCI installs what the lock in the folder says.
+// npmCI installs what the lock in the folder says, and then runs the packages' scripts.
 func (r Request) npmCI(ctx context.Context, run Run) (Installed, error) {
 	npm, err := r.find("npm")
 	if err != nil {
 		return Installed{}, err
 	}
-	args := []string{"ci", "--no-audit", "--no-fund", "--omit=dev"}
-	if !r.Build {
-		args = append(args, "--ignore-scripts")
-	}
-	cmd := exec.CommandContext(ctx, npm, args...)
+	cmd := exec.CommandContext(ctx, npm, "ci", "--no-audit", "--no-fund", "--omit=dev", "--ignore-scripts")
 	cmd.Dir = r.Dir
-	if out, err := run(ctx, cmd, r.Dir, nil, true); err != nil {
+	if out, err := run(ctx, cmd, r.Dir, nil, Registry); err != nil {
 		return Installed{}, r.failed(err, out)
 	}
-	return r.npmLocked()
+	in, err := r.npmLocked()
+	if err != nil || !r.Build {
+		return in, err
+	}
+	return in, r.npmBuild(ctx, run)
+}
+
+// npmBuild runs the install scripts of what is installed.
+func (r Request) npmBuild(ctx context.Context, run Run) error {
+	npm, err := r.find("npm")
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, npm, "rebuild", "--no-audit", "--no-fund")
+	cmd.Dir = r.Dir
+	if out, err := run(ctx, cmd, r.Dir, nil, Scripts); err != nil {
+		return r.failed(err, out)
+	}
+	return nil
 }
 
 func (r Request) pipLocked(ctx context.Context, run Run) (in Installed, err error) {
@@ -107,7 +121,7 @@ func (r Request) pipLocked(ctx context.Context, run Run) (in Installed, err erro
 		return in, err
 	}
 	venv := filepath.Join(r.Dir, "venv")
-	if out, err := run(ctx, exec.CommandContext(ctx, python, "-m", "venv", venv), r.Dir, nil, false); err != nil {
+	if out, err := run(ctx, exec.CommandContext(ctx, python, "-m", "venv", venv), r.Dir, nil, NoNetwork); err != nil {
 		return in, r.failed(err, out)
 	}
 	in.Lock = filepath.Join(r.Dir, pipLock)
@@ -115,7 +129,7 @@ func (r Request) pipLocked(ctx context.Context, run Run) (in Installed, err erro
 	if !r.Build {
 		args = append(args, "--only-binary=:all:")
 	}
-	if out, err := run(ctx, exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"), append(args, "--requirement", in.Lock)...), r.Dir, nil, true); err != nil {
+	if out, err := run(ctx, exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"), append(args, "--requirement", in.Lock)...), r.Dir, nil, r.network()); err != nil {
 		return in, r.failed(err, out)
 	}
 	name, version := requested(r.Lock.files[pipLock])

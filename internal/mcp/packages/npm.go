@@ -31,14 +31,14 @@ func (r Request) npm(ctx context.Context, spec string, read []string, run Run) (
 	args := []string{"install", "--no-audit", "--no-fund", "--omit=dev", "--omit-lockfile-registry-resolved", "--save-exact", "--ignore-scripts"}
 	cmd := exec.CommandContext(ctx, npm, append(args, "--", spec)...)
 	cmd.Dir = r.Dir
-	if out, err := run(ctx, cmd, r.Dir, nil, true); err != nil {
+	if out, err := run(ctx, cmd, r.Dir, nil, Registry); err != nil {
 		return Installed{}, r.failed(err, out)
 	}
 	in, err := r.npmLocked()
 	if err != nil || !r.Build {
 		return in, err
 	}
-	return r.npmCI(ctx, run) // the scripts run when all has its hash, and the lock is known to name nothing else
+	return in, r.npmBuild(ctx, run) // when all has its hash, and the lock is known to name nothing else
 }
 
 // npmLocked reads what npm installed, and refuses a package without a hash.
