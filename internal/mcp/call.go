@@ -63,6 +63,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	defer s.watchers.Delete(token)
 	answer, err := s.ask(limited, tool, params)
 	known := x.outcome()
+	defer func() { r.Warning = joinTexts(known.odd, r.Warning) }()
 	if limited.Err() == nil && s.isForgotten(ctx, &known, answer, err) {
 		s.expired.Store(true)
 		return s.forgotten(&known, answer, err, o), known.isUnread(err) || tool.repeatable

@@ -29,6 +29,7 @@ type Quarantined struct {
 // wrote it, and returns how many items there have been. A page the SDK cannot decode is taken all the same.
 func (s *session) paged(ctx context.Context, fetch func(ctx context.Context, cursor string) (any, error), take func(page json.RawMessage) (int, error)) (warnings []string, err error) {
 	seen := map[string]bool{}
+	read := map[string]bool{} // pages, by their bytes
 	var cursor *string
 	for range maxPages {
 		asked, x := withExchange(ctx)
@@ -45,6 +46,13 @@ func (s *session) paged(ctx context.Context, fetch func(ctx context.Context, cur
 			if raw, err = json.Marshal(page); err != nil {
 				return warnings, err
 			}
+		}
+		if cursor != nil && seen[*cursor] && read[string(raw)] { // a server may keep its place itself, and name each page alike
+			return append(warnings, fmt.Sprintf("the cursor %s comes a second time; the list is taken to end there", s.wire.excerpt([]byte(*cursor)))), nil
+		}
+		read[string(raw)] = true
+		if cursor != nil {
+			seen[*cursor] = true
 		}
 		shown := raw
 		if s.hide != nil {
@@ -63,12 +71,9 @@ func (s *session) paged(ctx context.Context, fetch func(ctx context.Context, cur
 		switch cursor = next.NextCursor; {
 		case cursor == nil:
 			return warnings, nil
-		case seen[*cursor]:
-			return append(warnings, fmt.Sprintf("the cursor %s comes a second time; the list is taken to end there", s.wire.excerpt([]byte(*cursor)))), nil
 		case total >= maxItems:
 			return append(warnings, fmt.Sprintf("the list has more than %d items; the rest is not read", maxItems)), nil
 		}
-		seen[*cursor] = true
 	}
 	return append(warnings, fmt.Sprintf("the list has more than %d pages; the rest is not read", maxPages)), nil
 }

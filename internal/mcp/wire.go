@@ -33,6 +33,7 @@ type exchange struct {
 	instead   string          // what came while it waited that answers nothing
 	status    int             // of HTTP, where it was none of 2xx
 	inSession bool            // over HTTP: it was sent in a session that the server had opened
+	odd       string          // what of its answer was mended before it was read
 	renamed   bool            // over HTTP: it was answered in another session than it was sent in
 	method    string
 	errors    []string // what each request came to that failed, where the SDK made several in one go
@@ -67,7 +68,7 @@ func (x *exchange) outcome() exchange {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return exchange{sent: x.sent, dialled: x.dialled, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing,
-		instead: x.instead, status: x.status, inSession: x.inSession, renamed: x.renamed,
+		instead: x.instead, status: x.status, inSession: x.inSession, renamed: x.renamed, odd: x.odd,
 		errors: slices.Clone(x.errors)}
 }
 
@@ -124,7 +125,7 @@ func (w *wire) sending(ctx context.Context, m jsonrpc.Message) (changed bool) {
 	}
 	x.set(func(x *exchange) {
 		x.id, x.method, x.sent, x.answered, x.missing, x.unusable, x.instead = r.ID, r.Method, true, false, "", "", ""
-		x.status, x.renamed = 0, false
+		x.status, x.renamed, x.odd = 0, false, ""
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,6 +160,14 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 			return m, w.received(m, data)
 		}
 	}
+	if finite := finiteJSON(data); finite != nil && whole {
+		if m, err := jsonrpc.DecodeMessage(finite); err == nil {
+			if r, ok := m.(*jsonrpc.Response); ok {
+				w.noteOdd(r.ID, "NaN and Infinity, which JSON has not, are read as null")
+			}
+			return m, w.received(m, finite)
+		}
+	}
 	if whole && bytes.Contains(data, []byte(`"jsonrpc"`)) {
 		if m := w.unusable(data, nil, "the answer cannot be decoded: "+w.excerpt(data)); m != nil {
 			return m, errorMessage(m.ID, m.Error.Error())
@@ -166,6 +175,45 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	}
 	w.strayText(data)
 	return nil, nil
+}
+
+// noteOdd notes of an answer to come what of it was mended.
+func (w *wire) noteOdd(id jsonrpc.ID, what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pending[id].set(func(x *exchange) { x.odd = what })
+}
+
+// finiteJSON is a text with null in the place of the numbers that encoders of floats write and JSON has not; nil where there are
+// none outside its strings.
+func finiteJSON(data []byte) []byte {
+	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
+		return nil
+	}
+	var out []byte
+	changed := false
+	for i := 0; i < len(data); {
+		if data[i] == '"' {
+			end := stringEnd(data, i)
+			out, i = append(out, data[i:end]...), end
+			continue
+		}
+		found := ""
+		for _, word := range []string{"NaN", "-Infinity", "Infinity"} {
+			if bytes.HasPrefix(data[i:], []byte(word)) {
+				found = word
+			}
+		}
+		if found == "" {
+			out, i = append(out, data[i]), i+1
+			continue
+		}
+		out, i, changed = append(out, "null"...), i+len(found), true
+	}
+	if !changed {
+		return nil
+	}
+	return out
 }
 
 // messagesIn splits what is more than one message: an array of them, which clients must accept (MCP 2025-03-26, basic,
