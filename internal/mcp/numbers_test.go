@@ -77,3 +77,21 @@ func TestNumbersThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// An answer of more values than memory is for fails its call alone; a long text is no such answer.
+func TestAnswersOfManyValues(t *testing.T) {
+	for name, test := range map[string]struct {
+		result string
+		want   trajectory.CallStatus
+	}{
+		"many":   {`{"content":[],"structuredContent":{"x":[` + strings.Repeat("1,", 2*mostValues) + `1]}}`, trajectory.CallToolError},
+		"nested": {`{"content":[],"structuredContent":{"x":` + strings.Repeat("[[],", mostValues) + `0` + strings.Repeat("]", mostValues) + `}}`, trajectory.CallToolError},
+		"a text": {`{"content":[{"type":"text","text":"` + strings.Repeat("a,b:[{", mostValues/2) + `"}]}`, trajectory.CallOK},
+	} {
+		p := newPool(t, configOf(t, map[string]Server{"s": {URL: pages(t, func(int) string { return "null" }, test.result)}}), Options{})
+		e := open(t, p, "e")
+		if r := ask(e, "t1", "{}"); r.Status != test.want || test.want != trajectory.CallOK && !strings.Contains(r.Text, "values") {
+			t.Errorf("%s: %s %.200s", name, r.Status, r.Text)
+		}
+	}
+}

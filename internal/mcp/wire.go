@@ -151,6 +151,13 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	if len(data) == 0 {
 		return nil, nil
 	}
+	if tooMany(data) {
+		if m := w.unusable(data[:min(len(data), tailKept)], data[max(0, len(data)-tailKept):], fmt.Sprintf("the answer holds more than %d values", mostValues)); m != nil {
+			return m, errorMessage(m.ID, m.Error.Error())
+		}
+		w.strayText(data)
+		return nil, nil
+	}
 	// Log lines may be JSON objects too, so only a whole JSON-RPC message counts.
 	if data[0] == '{' {
 		if m := answerOf(data); m != nil {
@@ -175,6 +182,28 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	}
 	w.strayText(data)
 	return nil, nil
+}
+
+// mostValues bounds the values of one message: in memory a small one takes fifty times its bytes.
+const mostValues = 1 << 20
+
+// tooMany reports whether a message holds more values than that, outside its texts.
+func tooMany(data []byte) bool {
+	if len(data) < mostValues { // as many commas have no room
+		return false
+	}
+	n := 0
+	for i := 0; i < len(data); {
+		switch data[i] {
+		case '"':
+			i = stringEnd(data, i)
+			continue
+		case ',', ':', '[', '{':
+			n++
+		}
+		i++
+	}
+	return n > mostValues
 }
 
 // noteOdd notes of an answer to come what of it was mended.
