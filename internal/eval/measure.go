@@ -219,7 +219,7 @@ func (b *bench) tooFewError(m *measuring, s stats.System) error {
 	}
 	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
 		Where: "eval " + s.Name, Why: why, Next: trajectory.Mending(why, "hone doctor looks at servers and machine")}
-	if left := b.planned() - lost - len(s.Rows); left > 0 {
+	if left := b.numEpisodes() - lost - len(s.Rows); left > 0 {
 		e.What += fmt.Sprintf("; %d were not run (eval.fail_on_error: %s)", left, b.Config.Eval.FailOnError)
 		if b.Dir != nil {
 			e.Next += "; " + b.Onward() + " runs what is left"

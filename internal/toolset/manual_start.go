@@ -45,7 +45,7 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(
 		}
 	}
 	if boxed && refused.MatchString(err.Error()) {
-		next += "; if that works, " + KeptFrom(h, server)
+		next += "; if that works, " + SandboxLimits(h, server)
 	}
 	return next
 }

@@ -28,8 +28,8 @@ func (s Source) Flag() string {
 	return ""
 }
 
-// Configured is Read that takes no entry that is wrong.
-func Configured(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
+// LoadServers is Read that takes no entry that is wrong.
+func LoadServers(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
 	servers, err := Read(h, c, from)
 	for _, name := range slices.Sorted(maps.Keys(servers.Wrong)) {
 		return mcp.Config{}, servers.Wrong[name]
