@@ -34,7 +34,7 @@ func deepseekFormats() []Format {
 	dsmlTags := tags{
 		section:    []string{"<" + dsml + "tool_calls>", "<" + dsml + "function_calls>"},
 		sectionEnd: []string{"</" + dsml + "tool_calls>", "</" + dsml + "function_calls>"},
-		open:       "<" + dsml + "invoke name=", shut: "</" + dsml + "invoke>", body: marked.body,
+		open:       "<" + dsml + "invoke name=", shut: "</" + dsml + "invoke>", value: marked.marks(), body: marked.body,
 	}
 	kimi := tags{section: []string{kimiSection}, sectionEnd: []string{kimiSectionEnd}, open: kimiCall, shut: kimiCallEnd, body: kimiBody}
 	lfm2 := tags{open: "<|tool_call_start|>", shut: "<|tool_call_end|>", body: pythonOrJSON}

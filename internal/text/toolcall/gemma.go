@@ -20,7 +20,9 @@ const maxDepth = 128
 // A string cannot hold its own mark. Keys stand in the order of Jinja's dictsort, as the vendor's templates write them.
 type gemma struct{ open, shut, quote string }
 
-func (g gemma) tags() tags { return tags{open: g.open, shut: g.shut, body: g.body} }
+func (g gemma) tags() tags {
+	return tags{open: g.open, shut: g.shut, value: valueMarks{g.quote, g.quote}, body: g.body}
+}
 
 func (g gemma) emit(w *emitter, c chat.ToolCall) error {
 	if !isName(c.Name) || strings.Contains(c.Name, ":") {

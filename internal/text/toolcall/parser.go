@@ -45,7 +45,7 @@ type Parser struct {
 
 // Parser returns a reader of one text.
 func (f Format) Parser(o Options) *Parser {
-	return &Parser{o: o, format: f, machine: f.machine(), types: &types{tools: o.Tools}, retries: maxRetries,
+	return &Parser{o: o, format: f, machine: f.machine(), types: &types{tools: o.Tools, mend: o.Repair}, retries: maxRetries,
 		result: Result{Complete: true}}
 }
 

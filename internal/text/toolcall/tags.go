@@ -16,7 +16,8 @@ type tags struct {
 	sectionEnd []string // the closing tag of each
 	open       string   // what a call begins with; may be the front of a longer tag
 	shut       string
-	quoted     bool // between the tags is JSON, and a tag in one of its strings is text
+	quoted     bool       // between the tags is JSON, and a tag in one of its strings is text
+	value      valueMarks // what the values in a call stand between: a tag in one of them is text
 	// body reads what stands between the tags.
 	body func(p *Parser, text []byte) []part
 }
@@ -43,6 +44,7 @@ type tagged struct {
 	bare   bool // the call stands outside a section
 
 	quotes   scanner
+	values   valueScan
 	nested   int // where the first tag stands inside the call that belongs outside; 0 is none
 	fallback int // behind the first closing tag inside a string; 0 is none
 }
@@ -92,7 +94,7 @@ func (t *tagged) step(p *Parser, final bool) bool {
 func (t *tagged) begin(p *Parser, bare bool) {
 	t.inCall, t.bare, t.nested, t.fallback = true, bare, 0, 0
 	p.scan = len(t.open)
-	t.quotes = scanner{at: len(t.open)}
+	t.quotes, t.values = scanner{at: len(t.open)}, valueScan{at: len(t.open), ahead: len(t.open)}
 }
 
 // readSection settles an opening tag of a section, which it is only if a call follows, or the tag of another section
@@ -142,6 +144,12 @@ func (t *tagged) readCall(p *Parser, final bool) bool {
 	for {
 		rest := p.rest()
 		at, mark := t.nextMark(p, rest)
+		if within, known := t.inValue(rest, at, mark, final); !known {
+			return false
+		} else if within {
+			p.scan = at + 1
+			continue
+		}
 		switch {
 		case mark == t.shut:
 			t.endCall(p, at)
@@ -177,6 +185,28 @@ func (t *tagged) nextMark(p *Parser, rest []byte) (int, string) {
 			t.fallback = at + len(mark)
 		}
 	})
+}
+
+// inValue reports whether a mark is the text of a value; known is false where more text must tell.
+func (t *tagged) inValue(rest []byte, at int, mark string, final bool) (within, known bool) {
+	if mark == "" || t.value == (valueMarks{}) {
+		return false, true
+	}
+	ended, known := t.ends(mark, rest[at+len(mark):], final)
+	if !known {
+		return false, false
+	}
+	return t.values.holds(t.value, rest, at, len(mark), ended, final)
+}
+
+// ends reports whether markup follows a mark that may end a call, or nothing; known is false where more text must tell.
+func (t *tagged) ends(mark string, behind []byte, final bool) (ends, known bool) {
+	rest := bytes.TrimLeft(behind, space)
+	if mark == t.open || len(behind)-len(rest) > maxSpace {
+		return true, true
+	}
+	next, partial := markAt(rest, t.outer)
+	return next != "" || len(rest) == 0, next != "" || final || !partial
 }
 
 // read reads a body and tells it what ends it.

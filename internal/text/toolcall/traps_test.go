@@ -71,7 +71,7 @@ func traps() []trap {
 		{form: "qwen3_coder", name: "no outer tag", text: "<function=f>\n<parameter=x>\n1\n</parameter>\n</function>", calls: `f({"x": 1})`, repairs: outer},
 		{form: "qwen3_coder", name: "no closing outer tag", text: "<tool_call>\n<function=f>\n</function>\n" + xmlCall, calls: `f({}) f({"x": 1})`, repairs: closing},
 		{form: "qwen3_coder", name: "no closing function tag", text: "<tool_call>\n<function=f>\n<parameter=x>\n1\n</parameter>\n</tool_call>\n" + xmlCall, calls: `f({"x": 1}) f({"x": 1})`, repairs: closing},
-		{form: "qwen3_coder", name: "no closing parameter tag", text: "<tool_call>\n<function=f>\n<parameter=x>\n1\n<parameter=y>\n2\n</parameter>\n</function>\n</tool_call>", calls: `f({"x": 1, "y": 2})`, repairs: closing},
+		{form: "qwen3_coder", name: "no closing parameter tag", mend: true, text: "<tool_call>\n<function=f>\n<parameter=x>\n1\n<parameter=y>\n2\n</parameter>\n</function>\n</tool_call>", calls: `f({"x": 1, "y": 2})`, repairs: closing},
 		{form: "qwen3_coder", name: "outer tag in prose", text: "the tag <tool_call> is\n" + xmlCall, content: "the tag <tool_call> is", calls: `f({"x": 1})`, why: "no call follows"},
 		{form: "qwen3_coder", name: "outer tag at the end", text: "a <tool_call>\n", content: "a <tool_call>\n", open: true, why: "unterminated"},
 		{form: "qwen3_coder", name: "no end of the section", text: "<tool_call>\n<function=f>\n</function>\n", calls: "f({})", open: true, why: "no </tool_call>"},

@@ -19,10 +19,10 @@ func tagFormats() []Format {
 	coderParameters := parameters{open: "<parameter=", shut: "</parameter>", trim: true}
 	minimaxParameters := parameters{open: "<parameter name=", shut: "</parameter>", quoted: true}
 	coder := tags{section: []string{"<tool_call>"}, sectionEnd: []string{"</tool_call>"}, open: "<function=", shut: "</function>",
-		body: coderParameters.body}
+		value: coderParameters.marks(), body: coderParameters.body}
 	minimax := tags{section: []string{"<minimax:tool_call>"}, sectionEnd: []string{"</minimax:tool_call>"},
-		open: "<invoke name=", shut: "</invoke>", body: minimaxParameters.body}
-	glm := tags{open: "<tool_call>", shut: "</tool_call>", body: glmBody}
+		open: "<invoke name=", shut: "</invoke>", value: minimaxParameters.marks(), body: minimaxParameters.body}
+	glm := tags{open: "<tool_call>", shut: "</tool_call>", value: valueMarks{"<arg_value>", "</arg_value>"}, body: glmBody}
 	return []Format{
 		{name: "hermes", also: []string{"qwen2.5", "qwen3", "qwen3_json"}, lead: 1, join: "\n", blank: space, id: callID, machine: newTagged(hermes),
 			emit: emitEach("\n", func(w *emitter, c chat.ToolCall) error {
@@ -106,6 +106,9 @@ type parameters struct {
 	marked     bool // string="true" marks values that are text
 }
 
+// marks are what values stand between.
+func (x parameters) marks() valueMarks { return valueMarks{x.open, x.shut} }
+
 // body reads NAME> and parameters.
 func (x parameters) body(p *Parser, text []byte) []part {
 	c, err := x.call(p, text)
@@ -140,8 +143,8 @@ func (x parameters) call(p *Parser, text []byte) (c call, err error) {
 			return c, fmt.Errorf("%.60q is no parameter's name", header)
 		}
 		var value string
-		if value, rest, found = x.value(tail, &c); !found && p.ending != closingTag {
-			return c, errors.New("no " + x.shut)
+		if value, rest, err = x.value(p, tail, &c); err != nil {
+			return c, err
 		}
 		if err := args.add(p.types.typedValue(c.name, name, value, marked, &c), name); err != nil {
 			return c, err
@@ -157,23 +160,58 @@ func (p *Parser) cutOff() error {
 	return nil
 }
 
-// value ends with its closing tag, or where the next parameter begins, or with the text.
-func (x parameters) value(text []byte, c *call) (value string, rest []byte, closed bool) {
+// value ends with the closing tag that a next parameter or the end of the call follows: another one is part of it, as
+// any other tag is. A value without one ends where the next parameter begins, or with the call, where that is mended.
+func (x parameters) value(p *Parser, text []byte, c *call) (value string, rest []byte, err error) {
 	end, after := len(text), len(text)
-	if at := bytes.Index(text, []byte(x.shut)); at >= 0 {
+	if at, found := closing(text, x.shut, x.open); found {
 		end, after = at, at+len(x.shut)
+	} else if _, behind, more := bytes.Cut(text, []byte(x.shut)); more {
+		return "", nil, fmt.Errorf("something follows a parameter: %.40q", behind)
 	}
-	if at := bytes.Index(text[:end], []byte(x.open)); at >= 0 {
+	if at := x.next(p, text[:end], c.name); at >= 0 {
 		end, after = at, at
 	}
 	if after == end {
+		if p.ending != closingTag || !p.o.Repair {
+			return "", nil, errors.New("no " + x.shut)
+		}
 		c.repairs = append(c.repairs, repair.MissingClosingTag)
 	}
 	value = string(text[:end])
 	if x.trim {
 		value = strings.TrimSuffix(strings.TrimPrefix(value, "\n"), "\n")
 	}
-	return value, text[after:], after > end
+	return value, text[after:], nil
+}
+
+// next returns where a parameter of the tool begins within a value; -1 is nowhere. The tag of another name is text.
+func (x parameters) next(p *Parser, text []byte, tool string) int {
+	for at := 0; ; at++ {
+		found := bytes.Index(text[at:], []byte(x.open))
+		if found < 0 {
+			return -1
+		}
+		at += found
+		header, _, whole := bytes.Cut(text[at+len(x.open):], []byte(">"))
+		if name, _ := x.attributes(string(header)); !whole || !p.types.foreign(tool, name) {
+			return at
+		}
+	}
+}
+
+// closing finds the first closing tag behind which, but for white space, nothing more stands or a next value's tag.
+func closing(text []byte, shut, next string) (int, bool) {
+	for at := 0; ; at++ {
+		found := bytes.Index(text[at:], []byte(shut))
+		if found < 0 {
+			return 0, false
+		}
+		at += found
+		if rest := bytes.TrimLeft(text[at+len(shut):], space); len(rest) == 0 || bytes.HasPrefix(rest, []byte(next)) {
+			return at, true
+		}
+	}
 }
 
 // attributes reads a parameter's name and what string="..." says of it.
@@ -225,7 +263,7 @@ func glmCall(p *Parser, text []byte) (c call, err error) {
 		if name, rest, err = cutTags(rest, "<arg_key>", "</arg_key>"); err != nil {
 			return c, err
 		}
-		if value, rest, err = cutTags(bytes.TrimLeft(rest, space), "<arg_value>", "</arg_value>"); err != nil {
+		if value, rest, err = glmValue(p, bytes.TrimLeft(rest, space), &c); err != nil {
 			return c, err
 		}
 		name = strings.TrimSpace(name)
@@ -235,8 +273,44 @@ func glmCall(p *Parser, text []byte) (c call, err error) {
 	}
 }
 
-// cutTags takes <open>TEXT<shut> off the front.
-func cutTags(text []byte, open, shut string) (string, []byte, error) {
+// glmValue takes a value off the front, which ends with the tag that a next key or the end of the call follows. A value
+// without one ends where a next argument begins, where that is mended.
+func glmValue(p *Parser, text []byte, c *call) (string, []byte, error) {
+	inner, ok := bytes.CutPrefix(text, []byte("<arg_value>"))
+	if !ok {
+		return enclosed(text, "<arg_value>", "</arg_value>")
+	}
+	end, found := closing(inner, "</arg_value>", "<arg_key>")
+	if !found {
+		return "", nil, errors.New("no </arg_value> behind a value, with a key or the end of the call after it")
+	}
+	if next := glmArgument(p, inner[:end], c.name); next >= 0 {
+		if !p.o.Repair {
+			return "", nil, errors.New("no </arg_value>")
+		}
+		c.repairs = append(c.repairs, repair.MissingClosingTag)
+		return string(inner[:next]), inner[next:], nil
+	}
+	return string(inner[:end]), inner[end+len("</arg_value>"):], nil
+}
+
+// glmArgument returns where an argument of the tool begins within a value; -1 is nowhere. The key of another one is text.
+func glmArgument(p *Parser, text []byte, tool string) int {
+	for at := 0; ; at++ {
+		found := bytes.Index(text[at:], []byte("<arg_key>"))
+		if found < 0 {
+			return -1
+		}
+		at += found
+		key, rest, err := enclosed(text[at:], "<arg_key>", "</arg_key>")
+		if err == nil && bytes.HasPrefix(bytes.TrimLeft(rest, space), []byte("<arg_value>")) && !p.types.foreign(tool, strings.TrimSpace(key)) {
+			return at
+		}
+	}
+}
+
+// enclosed takes <open>TEXT<shut> off the front.
+func enclosed(text []byte, open, shut string) (string, []byte, error) {
 	inner, ok := bytes.CutPrefix(text, []byte(open))
 	if !ok {
 		return "", nil, fmt.Errorf("no %s at %.40q", open, text)
