@@ -16,6 +16,7 @@ import (
 	"hone/internal/host/assets"
 	"hone/internal/hub"
 	"hone/internal/learn/adapter"
+	"hone/internal/modelfile"
 	"hone/internal/run"
 )
 
@@ -157,6 +158,9 @@ func ModelFiles() hub.Selection {
 }
 
 func isOfModel(file string) bool {
+	if strings.HasPrefix(file, modelfile.TemplateFolder+"/") {
+		return path.Ext(file) == ".jinja"
+	}
 	if strings.Contains(file, "/") || strings.HasPrefix(file, "consolidated") { // the same weights in other forms
 		return false
 	}

@@ -39,13 +39,18 @@ type Text struct {
 func ReadText(c config.Model, file *modelfile.Model) (*Text, error) {
 	v := file.Vocabulary
 	t := WithoutModel(c)
-	t.Template, t.Name, t.Own = v.ChatTemplate, file.Path, true
+	t.Name, t.Own = file.Path, true
+	own := templates{}
+	maps.Copy(own, v.Templates)
+	if v.ChatTemplate != "" {
+		own[defaultTemplate] = v.ChatTemplate
+	}
 	var err error
 	if len(v.Tokens) > 0 {
 		t.Tokenizer, err = openTokenizer(v)
 		t.BOS, t.EOS = tokenOf(v, v.BOS), tokenOf(v, v.EOS)
 	} else if t.Tokenizer, err = tokenizer.Load(filepath.Join(file.Path, "tokenizer.json")); err == nil {
-		err = t.readFolder(file.Path)
+		err = t.readFolder(file.Path, own)
 	}
 	if err != nil {
 		return t, err
@@ -53,13 +58,16 @@ func ReadText(c config.Model, file *modelfile.Model) (*Text, error) {
 	if c.ChatTemplate != "" {
 		return t, t.ReplaceTemplate(c.ChatTemplate)
 	}
-	if len(v.Tokens) > 0 {
-		return t, nil
+	if len(v.Tokens) == 0 {
+		p, found, err := render.ReadPrompting(file.Path)
+		if found { // a merged model
+			t.trained = &p
+		}
+		if found || err != nil {
+			return t, err
+		}
 	}
-	p, found, err := render.ReadPrompting(file.Path)
-	if found { // a merged model
-		t.trained = &p
-	}
+	t.Template, err = own.text(file.Path)
 	return t, err
 }
 
@@ -120,26 +128,20 @@ func (t *Text) ReplaceTemplate(path string) error {
 	return nil
 }
 
-// readFolder reads tokenizer_config.json, and chat_template.jinja, which comes before a template in it.
-func (t *Text) readFolder(dir string) error {
+// readFolder reads tokenizer_config.json and the files of templates.
+func (t *Text) readFolder(dir string, own templates) error {
 	path := filepath.Join(dir, "tokenizer_config.json")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		err = t.readConfig(text)
+		err = t.readConfig(text, own)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the tokenizer's configuration", Where: path, Err: err, Next: "fetch the model again"}
 	}
-	path = filepath.Join(dir, render.TemplateFile)
-	if _, err := os.Stat(path); err == nil {
-		err = t.ReplaceTemplate(path)
-		t.Own = true
-		return err
-	}
-	return nil
+	return own.readFiles(dir)
 }
 
-func (t *Text) readConfig(text []byte) error {
+func (t *Text) readConfig(text []byte, own templates) error {
 	var c struct {
 		ChatTemplate json.RawMessage `json:"chat_template"`
 		BOS          specialToken    `json:"bos_token"`
@@ -149,22 +151,7 @@ func (t *Text) readConfig(text []byte) error {
 		return err
 	}
 	t.BOS, t.EOS = string(c.BOS), string(c.EOS)
-	if len(c.ChatTemplate) == 0 || string(c.ChatTemplate) == "null" {
-		return nil
-	}
-	if json.Unmarshal(c.ChatTemplate, &t.Template) == nil {
-		return nil
-	}
-	var named []struct{ Name, Template string } // of several, transformers take "tool_use" where there are tools
-	if err := json.Unmarshal(c.ChatTemplate, &named); err != nil {
-		return fmt.Errorf("chat_template is neither text nor a list of templates: %w", err)
-	}
-	for _, n := range named {
-		if n.Name == "tool_use" || n.Name == "default" && t.Template == "" {
-			t.Template = n.Template
-		}
-	}
-	return nil
+	return own.read(c.ChatTemplate)
 }
 
 // specialToken is a token's text, which older files put in an object.

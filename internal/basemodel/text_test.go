@@ -124,11 +124,9 @@ func TestTextOfAFolder(t *testing.T) {
 		"nothing beside the tokenizer": {},
 		"in the configuration":         {files: map[string]string{"tokenizer_config.json": `{"chat_template": "T", "bos_token": {"content": "<s>"}, "eos_token": "</s>"}`}, template: "T", bos: "<s>", eos: "</s>"},
 		"nulls":                        {files: map[string]string{"tokenizer_config.json": `{"chat_template": null, "bos_token": null}`}},
-		"several": {files: map[string]string{"tokenizer_config.json": `{"chat_template": [{"name": "tool_use", "template": "U"}, {"name": "default", "template": "D"}]}`},
-			template: "U"},
-		"a file of its own": {files: map[string]string{"tokenizer_config.json": `{"chat_template": "T"}`, "chat_template.jinja": "F"}, template: "F"},
-		"no JSON":           {files: map[string]string{"tokenizer_config.json": `{`}, bad: "tokenizer_config.json"},
-		"neither":           {files: map[string]string{"tokenizer_config.json": `{"chat_template": 3}`}, bad: "neither text nor a list"},
+		"a file of its own":            {files: map[string]string{"tokenizer_config.json": `{"chat_template": "T"}`, "chat_template.jinja": "F"}, template: "F"},
+		"no JSON":                      {files: map[string]string{"tokenizer_config.json": `{`}, bad: "tokenizer_config.json"},
+		"neither":                      {files: map[string]string{"tokenizer_config.json": `{"chat_template": 3}`}, bad: "neither text nor a list"},
 	} {
 		dir := t.TempDir()
 		for file, text := range tc.files {
@@ -136,8 +134,11 @@ func TestTextOfAFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w := &Text{Own: true}
-		err := w.readFolder(dir)
+		w, own := &Text{Own: true}, templates{}
+		err := w.readFolder(dir, own)
+		if err == nil {
+			w.Template, err = own.text(dir)
+		}
 		if tc.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.bad) {
 				t.Errorf("%s: %v", name, err)

@@ -24,6 +24,12 @@ func (f *ggufFile) vocabulary() (Vocabulary, error) {
 	}
 	v.Model, v.PreTokenizer = text("tokenizer.ggml.model"), text("tokenizer.ggml.pre")
 	v.ChatTemplate = text("tokenizer.chat_template")
+	if kv, ok := f.header.GetKeyValue("tokenizer.chat_templates"); ok {
+		v.Templates = map[string]string{}
+		for _, name := range kv.Strings() {
+			v.Templates[name] = text("tokenizer.chat_template." + name)
+		}
+	}
 	v.BOS, v.EOS = id("tokenizer.ggml.bos_token_id"), id("tokenizer.ggml.eos_token_id")
 	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.tokens"); ok {
 		v.Tokens = kv.Strings()

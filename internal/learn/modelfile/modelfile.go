@@ -16,14 +16,15 @@ type Vocabulary struct {
 	Model         string // "gpt2": byte-level BPE; "llama": SentencePiece's BPE
 	PreTokenizer  string // gpt2: "smollm", "qwen2", ...
 	Tokens        []string
-	TokenTypes    []int32   // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
-	Merges        []string  // gpt2: the most frequent first
-	Scores        []float32 // llama: one per token
-	BOS, EOS      int32     // -1 where the file names none
-	AddBOS        bool      // a whole text begins with BOS
-	AddEOS        bool      // and ends with EOS
-	NoSpacePrefix bool      // llama: no space is put before a text
-	ChatTemplate  string    // Jinja text; empty where the file has none
+	TokenTypes    []int32           // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
+	Merges        []string          // gpt2: the most frequent first
+	Scores        []float32         // llama: one per token
+	BOS, EOS      int32             // -1 where the file names none
+	AddBOS        bool              // a whole text begins with BOS
+	AddEOS        bool              // and ends with EOS
+	NoSpacePrefix bool              // llama: no space is put before a text
+	ChatTemplate  string            // Jinja text; empty where the file has none
+	Templates     map[string]string // further ones by name
 }
 
 // Model is an open model.

@@ -96,10 +96,28 @@ func (v Vocabulary) writeTokenizer(dir string, maxContext int) (bool, error) {
 	if err := writeJSON(filepath.Join(dir, "tokenizer_config.json"), config); err != nil {
 		return false, err
 	}
-	if v.ChatTemplate == "" {
-		return true, nil
+	return true, v.writeTemplates(dir)
+}
+
+// TemplateFolder is where transformers keeps the chat templates of a folder beside chat_template.jinja, NAME.jinja each.
+const TemplateFolder = "additional_chat_templates"
+
+func (v Vocabulary) writeTemplates(dir string) error {
+	if len(v.Templates) > 0 {
+		if err := os.MkdirAll(filepath.Join(dir, TemplateFolder), 0o755); err != nil {
+			return err
+		}
 	}
-	return true, os.WriteFile(filepath.Join(dir, "chat_template.jinja"), []byte(v.ChatTemplate), 0o644)
+	for name, text := range v.Templates {
+		path := filepath.Join(dir, TemplateFolder, filepath.Base(name)+".jinja")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	if v.ChatTemplate == "" {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, "chat_template.jinja"), []byte(v.ChatTemplate), 0o644)
 }
 
 // writeJSON writes a value, its texts as they are: <|im_end|> keeps its brackets.
