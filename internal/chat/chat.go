@@ -5,6 +5,7 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,9 +72,23 @@ type wireCall struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
 	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
+		Name      string    `json:"name"`
+		Arguments Arguments `json:"arguments"`
 	} `json:"function"`
+}
+
+// Arguments are a call's in JSON: OpenAI has the text of an object, others the object itself, or null for none.
+type Arguments string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *Arguments) UnmarshalJSON(raw []byte) error {
+	if raw = bytes.TrimSpace(raw); len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, (*string)(a))
+	}
+	if *a = Arguments(raw); string(raw) == "null" {
+		*a = ""
+	}
+	return nil
 }
 
 // MarshalJSON writes OpenAI's form. Content is null only where there are calls and no text.
@@ -87,7 +102,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	}
 	for _, c := range m.ToolCalls {
 		b := wireCall{ID: c.ID, Type: "function"}
-		b.Function.Name, b.Function.Arguments = c.Name, c.Arguments
+		b.Function.Name, b.Function.Arguments = c.Name, Arguments(c.Arguments)
 		w.ToolCalls = append(w.ToolCalls, b)
 	}
 	return json.Marshal(w)
@@ -126,7 +141,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	*m = Message{Role: w.Role, Content: text, ReasoningContent: w.ReasoningContent, ToolCallID: w.ToolCallID, Name: w.Name}
 	m.NoLoss = w.Weight == float64(0)
 	for _, c := range w.ToolCalls {
-		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: string(c.Function.Arguments)})
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func readBody(w http.ResponseWriter, r *http.Request, into any, idle ...string) 
 		return &apiError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large", fmt.Sprintf("the body is longer than %d bytes", maxBody)}
 	}
 	if err == nil {
-		err = json.Unmarshal(body, into)
+		err = json.Unmarshal(plainly(body, reflect.TypeOf(into).Elem()), into)
 	}
 	if err != nil {
 		return invalid("", "the body is not such a request: "+fault.JSON(err).Error())
@@ -45,7 +45,7 @@ func checkFields(body []byte, t reflect.Type, idle []string) *apiError {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		same := func(k string) bool { return strings.EqualFold(k, name) } // as json.Unmarshal compares them
-		if string(given[name]) != "null" && !slices.ContainsFunc(known, same) {
+		if string(given[name]) != "null" && !slices.ContainsFunc(known, same) && !isHarmless(name, given[name]) {
 			return &apiError{http.StatusBadRequest, "invalid_request_error", name, "unsupported_parameter", name + " is not supported"}
 		}
 	}

@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/text/toolcall/repair"
 )
 
 // Calls are numbered through a conversation from 0, as an episode of training does: some templates write the numbers, so they are in
@@ -71,4 +73,17 @@ func nameResults(messages []chat.Message) {
 			m.Name = names[m.ToolCallID]
 		}
 	}
+}
+
+// argumentsOf are the arguments of a call that a client sends back, as an object: they may be one in a text once more, or,
+// where max_tokens ended the answer that made the call, the beginning of one.
+func argumentsOf(text string) (object string, ok bool) {
+	var inner string
+	if json.Unmarshal([]byte(text), &inner) == nil {
+		text = inner
+	}
+	if strings.TrimSpace(text) == "null" {
+		text = ""
+	}
+	return repair.Cut(text)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -208,9 +207,6 @@ func (t *tool) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &x); err != nil {
 		return err
 	}
-	if x.Type != "function" && x.Type != "" {
-		return fmt.Errorf("a tool of type %s: only functions are supported", strconv.Quote(x.Type))
-	}
 	f := x.function
 	if x.Function != nil {
 		f = *x.Function
@@ -223,8 +219,9 @@ func (t *tool) UnmarshalJSON(raw []byte) error {
 }
 
 // setTools gives a request its tools.
-func (q *request) setTools(tools []tool) {
-	for _, t := range tools {
+func (q *request) setTools(given tools) {
+	q.leftOut = append(q.leftOut, given.leftOut...)
+	for _, t := range given.functions {
 		q.tools = append(q.tools, t.Tool)
 		if t.strict {
 			if q.strict == nil {

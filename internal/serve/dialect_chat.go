@@ -15,14 +15,14 @@ type chatDialect struct{}
 // chatRequest is the part of OpenAI's request that is understood.
 type chatRequest struct {
 	knobs
-	Model               string         `json:"model"`
-	Messages            []chat.Message `json:"messages"`
-	Tools               []tool         `json:"tools"`
-	MaxTokens           *int           `json:"max_tokens"`
-	MaxCompletionTokens *int           `json:"max_completion_tokens"`
-	N                   *int           `json:"n"`
-	Stop                texts          `json:"stop"`
-	Stream              bool           `json:"stream"`
+	Model               string      `json:"model"`
+	Messages            messageList `json:"messages"`
+	Tools               tools       `json:"tools"`
+	MaxTokens           *int        `json:"max_tokens"`
+	MaxCompletionTokens *int        `json:"max_completion_tokens"`
+	N                   *int        `json:"n"`
+	Stop                texts       `json:"stop"`
+	Stream              bool        `json:"stream"`
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -78,7 +78,7 @@ func (chatDialect) failure(e *apiError) any { return e.body() }
 // idle are parameters of OpenAI's that change no answer: they are accepted, and nothing is done about them. How long a model thinks is
 // its own doing.
 func idle() []string {
-	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction", "reasoning_effort", "verbosity"}
+	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction", "reasoning_effort", "verbosity", "client_metadata"}
 }
 
 func (chatDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
@@ -106,7 +106,7 @@ func (chatDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiE
 		}
 	}
 	if refused == nil {
-		q.choice, refused = readChoice(c.ToolChoice)
+		refused = q.readChoice(c.ToolChoice)
 	}
 	if refused == nil {
 		refused = c.ResponseFormat.into(q, "response_format")

@@ -161,21 +161,25 @@ func (c *messagesRequest) into(q *request) *apiError {
 	if refused := q.goOn(); refused != nil {
 		return refused
 	}
-	var tools []tool
-	for _, t := range c.Tools {
-		if t.Type != "" && t.Type != "custom" || t.Name == "" {
-			return invalid("tools", fmt.Sprintf("a tool %q of type %q: only the client's own are supported", t.Name, t.Type))
+	var functions []tool
+	for i, t := range c.Tools {
+		if t.Type != "" && t.Type != "custom" { // one that the provider has
+			q.leftOut = append(q.leftOut, strings.TrimSpace(t.Type+" "+t.Name))
+			continue
 		}
-		tools = append(tools, tool{chat.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema}, t.Strict})
+		if t.Name == "" {
+			return invalid("tools", fmt.Sprintf("tools.%d has no name", i))
+		}
+		functions = append(functions, tool{chat.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema}, t.Strict})
 	}
-	q.setTools(tools)
+	q.setTools(tools{functions: functions})
 	if x := c.ToolChoice; x != nil {
 		q.oneCall = x.DisableParallel
 		mode, known := map[string]string{"auto": choiceAuto, "none": choiceNone, "any": choiceRequired, "tool": choiceRequired}[x.Type]
 		if !known || (x.Type == "tool") != (x.Name != "") {
 			return invalid("tool_choice", fmt.Sprintf("tool_choice is %q; known are auto, any, none, and tool with a name", x.Type))
 		}
-		q.choice = toolChoice{mode, x.Name}
+		q.choice = toolChoice{mode: mode, name: x.Name}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"hone/internal/chat"
 )
@@ -18,7 +19,7 @@ type responsesRequest struct {
 	Model        string          `json:"model"`
 	Input        inputItems      `json:"input"`
 	Instructions string          `json:"instructions"`
-	Tools        []tool          `json:"tools"`
+	Tools        tools           `json:"tools"`
 	ToolChoice   json.RawMessage `json:"tool_choice"`
 	Parallel     *bool           `json:"parallel_tool_calls"`
 	MaxTokens    *int            `json:"max_output_tokens"`
@@ -44,7 +45,7 @@ type inputItem struct {
 	Content   json.RawMessage `json:"content"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
-	Arguments string          `json:"arguments"`
+	Arguments chat.Arguments  `json:"arguments"`
 	Output    json.RawMessage `json:"output"`
 }
 
@@ -79,8 +80,9 @@ func partsText(raw json.RawMessage, kinds ...string) (text string, err error) {
 	return text, nil
 }
 
-// messages are the items as chat has them: calls that follow each other, or a message, are one message's.
-func (in inputItems) messages() (out []chat.Message, err error) {
+// messages are the items as chat has them: calls that follow each other, or a message, are one message's. Those of tools that
+// no model is told of here are left out.
+func (in inputItems) messages() (out []chat.Message, leftOut []string, err error) {
 	last := func() *chat.Message { // the assistant's message that an item belongs to
 		if n := len(out); n == 0 || out[n-1].Role != chat.Assistant {
 			out = append(out, chat.Message{Role: chat.Assistant})
@@ -105,19 +107,27 @@ func (in inputItems) messages() (out []chat.Message, err error) {
 			}
 		case "function_call":
 			m := last()
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: x.CallID, Name: x.Name, Arguments: x.Arguments})
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: x.CallID, Name: x.Name, Arguments: string(x.Arguments)})
 		case "function_call_output":
 			if text, err = partsText(x.Output, "input_text", "output_text", "text"); err == nil {
 				out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: x.CallID, Content: text})
 			}
 		default:
-			err = fmt.Errorf("type %q; known are message, reasoning, function_call and function_call_output", x.Type)
+			if !strings.HasSuffix(x.Type, "_call") && !strings.HasSuffix(x.Type, "_output") && !slices.Contains(asideItems(), x.Type) {
+				err = fmt.Errorf("type %q; known are message, reasoning, function_call and function_call_output", x.Type)
+			}
+			leftOut = append(leftOut, fmt.Sprintf("input[%d] %s", i, x.Type))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("input[%d] has %w", i, err)
+			return nil, nil, fmt.Errorf("input[%d] has %w", i, err)
 		}
 	}
-	return out, nil
+	return out, leftOut, nil
+}
+
+// asideItems are items, beside calls of other tools and what came of them, without which a conversation can be read.
+func asideItems() []string {
+	return []string{"mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction", "compaction_summary", "ghost_snapshot"}
 }
 
 func (responsesDialect) name() string            { return "resp" }
@@ -125,7 +135,7 @@ func (responsesDialect) failure(e *apiError) any { return e.body() }
 
 func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c responsesRequest
-	if refused := readBody(w, r, &c, "user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "stream_options", "max_tool_calls", "reasoning"); refused != nil {
+	if refused := readBody(w, r, &c, "user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "stream_options", "max_tool_calls", "reasoning", "client_metadata"); refused != nil {
 		return nil, refused
 	}
 	q := &request{model: c.Model, stream: c.Stream, oneCall: c.Parallel != nil && !*c.Parallel, logprobs: c.TopLogprobs > 0 || slices.Contains(c.Include, "message.output_text.logprobs")}
@@ -136,7 +146,7 @@ func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request
 		refused = q.limit("max_output_tokens", c.MaxTokens)
 	}
 	if refused == nil {
-		q.choice, refused = readChoice(c.ToolChoice)
+		refused = q.readChoice(c.ToolChoice)
 	}
 	if refused == nil {
 		refused = c.Text.Format.into(q, "text.format")
@@ -149,10 +159,11 @@ func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request
 	case c.Truncation != "" && c.Truncation != "disabled":
 		return nil, unsupportedError("truncation", "a conversation that is too long is refused, not cut")
 	}
-	more, err := c.Input.messages()
+	more, leftOut, err := c.Input.messages()
 	if err != nil {
 		return nil, invalid("input", err.Error())
 	}
+	q.leftOut = append(q.leftOut, leftOut...)
 	before, refused := d.kept.conversation(ownerOf(r.Context()), c.Previous)
 	if refused != nil {
 		return nil, refused

@@ -39,12 +39,17 @@ type request struct {
 
 	extra *responseTerms // of responses alone
 
+	leftOut []string // what of it is not taken
+
 	agent   *Steps // of a task: the server's own tools are called; nil: the client's, by the client
 	session string // of a task: its name
 }
 
-// toolChoice is which tools must be called. Named is a name with "required".
-type toolChoice struct{ mode, name string }
+// toolChoice is which tools must be called, or may be. Named is a name with "required".
+type toolChoice struct {
+	mode, name string
+	allowed    []string // of the tools; nil is all
+}
 
 const (
 	choiceAuto     = "auto"
@@ -120,11 +125,17 @@ func checkMessages(messages []chat.Message) *apiError {
 		default:
 			return invalid("messages", fmt.Sprintf("messages[%d] has role %q; known are system, developer, user, assistant and tool", i, m.Role))
 		}
-		for _, c := range m.ToolCalls {
+		for j := range m.ToolCalls {
+			c := &m.ToolCalls[j]
 			if m.Role != chat.Assistant {
 				return invalid("messages", fmt.Sprintf("messages[%d] makes calls, and its role is %s", i, m.Role))
 			}
 			calls[c.ID] = true
+			arguments, ok := argumentsOf(c.Arguments)
+			if !ok {
+				return invalid("messages", fmt.Sprintf("messages[%d].tool_calls[%d], of %q, has arguments that are no JSON object: %.200s", i, j, c.Name, c.Arguments))
+			}
+			c.Arguments = arguments
 		}
 	}
 	numberCalls(messages)
@@ -213,32 +224,93 @@ func (q *request) limit(name string, n *int) *apiError {
 	return nil
 }
 
-// promptTools are the tools the prompt lists: none where the client wants none called.
-func (q *request) promptTools() []chat.Tool {
+// shownTools are the tools the prompt lists: none where the client wants none called, and those that it allows.
+func (q *request) shownTools() []chat.Tool {
 	if q.choice.mode == choiceNone {
 		return nil
 	}
-	return q.tools
+	if q.choice.allowed == nil {
+		return q.tools
+	}
+	return slices.DeleteFunc(slices.Clone(q.tools), func(t chat.Tool) bool { return !slices.Contains(q.choice.allowed, t.Name) })
 }
 
-// readChoice reads OpenAI's tool_choice: a word, or the name of a function, which chat completions and responses put in other places.
-func readChoice(raw json.RawMessage) (c toolChoice, refused *apiError) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return toolChoice{mode: choiceAuto}, nil
-	}
-	if json.Unmarshal(raw, &c.mode) == nil {
-		switch c.mode {
-		case choiceAuto, choiceNone, choiceRequired:
-			return c, nil
-		}
-		return c, invalid("tool_choice", fmt.Sprintf(`tool_choice is %q; known are "auto", "none", "required", and a function by name`, c.mode))
-	}
-	var named struct {
+// chosen is OpenAI's tool_choice where it is an object; chat completions and responses put its parts in other places.
+type chosen struct {
+	Type, Name string
+	Function   struct{ Name string }
+	allowedTools
+	Allowed allowedTools `json:"allowed_tools"`
+}
+
+// allowedTools are tools of the list that may be called, of which mode tells whether one must.
+type allowedTools struct {
+	Mode  string
+	Tools []struct {
 		Type, Name string
 		Function   struct{ Name string }
 	}
-	if err := json.Unmarshal(raw, &named); err != nil || named.Type != "function" || named.Name+named.Function.Name == "" {
-		return c, invalid("tool_choice", `tool_choice names no function: its form is {"type": "function", "function": {"name": ...}}`)
+}
+
+// readChoice reads OpenAI's tool_choice: a word, the name of a function, or those that are allowed.
+func (q *request) readChoice(raw json.RawMessage) *apiError {
+	q.choice = toolChoice{mode: choiceAuto}
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
 	}
-	return toolChoice{choiceRequired, named.Name + named.Function.Name}, nil
+	var word string
+	var c chosen
+	if json.Unmarshal(raw, &word) != nil {
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return invalid("tool_choice", "tool_choice is neither a word nor such an object: "+choiceForms)
+		}
+		word = c.Type
+	}
+	switch word {
+	case choiceAuto, choiceNone, choiceRequired:
+		q.choice.mode = word
+	case "any": // as Mistral calls it
+		q.choice.mode = choiceRequired
+	case "function":
+		if q.choice = (toolChoice{mode: choiceRequired, name: c.Name + c.Function.Name}); q.choice.name == "" {
+			return invalid("tool_choice", `tool_choice names no function: its form is {"type": "function", "function": {"name": ...}}`)
+		}
+	case "allowed_tools":
+		return q.allow(c)
+	default:
+		return invalid("tool_choice", fmt.Sprintf("tool_choice is %q; known are %s", word, choiceForms))
+	}
+	return nil
+}
+
+const choiceForms = `"auto", "none", "required", {"type": "function", "function": {"name": ...}} and {"type": "allowed_tools", ...}`
+
+// allow takes the tools that may be called. Those of other kinds than functions are left out, as they are of the list.
+func (q *request) allow(c chosen) *apiError {
+	of := c.Allowed
+	if of.Tools == nil && of.Mode == "" {
+		of = c.allowedTools
+	}
+	switch of.Mode {
+	case "", choiceAuto:
+	case choiceRequired:
+		q.choice.mode = choiceRequired
+	default:
+		return invalid("tool_choice", fmt.Sprintf("allowed_tools has mode %q; known are auto and required", of.Mode))
+	}
+	q.choice.allowed = []string{}
+	for i, t := range of.Tools {
+		name := t.Name + t.Function.Name
+		if t.Type != "" && t.Type != "function" {
+			continue
+		}
+		if !slices.ContainsFunc(q.tools, func(x chat.Tool) bool { return x.Name == name }) {
+			return invalid("tool_choice", fmt.Sprintf("allowed_tools: tools[%d] is %q, which is not among the tools", i, name))
+		}
+		q.choice.allowed = append(q.choice.allowed, name)
+	}
+	if len(q.choice.allowed) == 0 {
+		return invalid("tool_choice", `allowed_tools names no function: its form is {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": ...}}]}}`)
+	}
+	return nil
 }

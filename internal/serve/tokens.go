@@ -2,18 +2,16 @@ package serve
 
 import (
 	"net/http"
-
-	"hone/internal/chat"
 )
 
 // tokenizeRequest is vLLM's /tokenize: of a text, or of a conversation as it is prompted.
 type tokenizeRequest struct {
-	Model             string         `json:"model"`
-	Prompt            *string        `json:"prompt"`
-	Messages          []chat.Message `json:"messages"`
-	Tools             []tool         `json:"tools"`
-	ReturnTokenStrs   bool           `json:"return_token_strs"`
-	AddGenerationTurn *bool          `json:"add_generation_prompt"`
+	Model             string      `json:"model"`
+	Prompt            *string     `json:"prompt"`
+	Messages          messageList `json:"messages"`
+	Tools             tools       `json:"tools"`
+	ReturnTokenStrs   bool        `json:"return_token_strs"`
+	AddGenerationTurn *bool       `json:"add_generation_prompt"`
 }
 
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
