@@ -75,9 +75,8 @@ func TestLoadRefuses(t *testing.T) {
 		`{"peft_type": "LORA", "r": 2, "use_dora": true}`:               "use_dora",
 		`{"peft_type": "LORA", "r": 2, "bias": "all"}`:                  "bias",
 		`{"peft_type": "LORA", "r": 2, "rank_pattern": [4]}`:            "PEFT's configuration",
-		`{"peft_type": "LORA", "r": 2, "layers_to_transform": [1]}`:     "layers_to_transform",
+		`{"peft_type": "LORA", "r": 2, "layers_to_transform": "all"}`:   "PEFT's configuration",
 		`{"peft_type": "LORA", "r": 2, "modules_to_save": ["lm_head"]}`: "modules_to_save",
-		`{"peft_type": "LORA", "r": 2, "exclude_modules": "x"}`:         "exclude_modules",
 		`{"peft_type": "LORA", "r": 2, "init_lora_weights": "pissa"}`:   "init_lora_weights",
 		`{"peft_type": "LORA", "r": 2, "of_next_year": 1}`:              "of_next_year",
 		`{"peft_type": "LORA", "r": 0}`:                                 "rank",
@@ -228,5 +227,42 @@ func TestReadRefusesTruncatedFiles(t *testing.T) {
 		if _, err := adapter.ReadSafetensors(path); err == nil {
 			t.Errorf("%d of %d bytes were accepted", n, len(whole))
 		}
+	}
+}
+
+// What hone does not compute is refused with what helps.
+func TestRefusalsHelp(t *testing.T) {
+	c, tensors := example()
+	for config, want := range map[string]string{
+		`{"peft_type": "LORA", "use_dora": true}`:                    "merge_and_unload",
+		`{"peft_type": "LORA", "bias": "lora_only"}`:                 "or train one without bias",
+		`{"peft_type": "LORA", "modules_to_save": ["embed_tokens"]}`: "or train one without modules_to_save",
+		`{"peft_type": "LOHA"}`:                                      "merge_and_unload",
+		`{"peft_type": "LORA", "init_lora_weights": "olora"}`:        "path_initial_model_for_weight_conversion",
+	} {
+		dir := t.TempDir()
+		if err := adapter.Save(dir, c, tensors); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, adapter.ConfigFile), []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := adapter.Load(dir)
+		if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Next, want) {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "it's")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{adapter.ConfigFile: `{"peft_type": "LORA"}`, "adapter_model.bin": "PK"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, err := adapter.Load(dir)
+	if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Why, "pickle") || !strings.Contains(f.Next, `it'\''s`) || !strings.Contains(f.Next, "weights_only=True") {
+		t.Errorf("a pickle: %v", err)
 	}
 }

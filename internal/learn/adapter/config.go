@@ -51,6 +51,21 @@ func (t *Targets) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// Layers are layers_to_transform: one number or several.
+type Layers []int
+
+// UnmarshalJSON reads either.
+func (l *Layers) UnmarshalJSON(text []byte) error {
+	var one *int
+	if err := json.Unmarshal(text, &one); err != nil {
+		return json.Unmarshal(text, (*[]int)(l))
+	}
+	if *l = nil; one != nil {
+		*l = Layers{*one}
+	}
+	return nil
+}
+
 // Patterns are rank_pattern or alpha_pattern: an object whose order matters, since the first key that fits counts.
 type Patterns[T any] []Pattern[T]
 
@@ -126,7 +141,7 @@ func unsupportedKeys(text []byte) ([]string, error) {
 				found = append(found, key)
 			}
 		case own[key] != nil || slices.Contains(strings.Fields(harmless), key):
-		case slices.Contains([]string{"null", "false", "{}", "[]", `""`}, value):
+		case slices.Contains([]string{"null", "false", "{}", "[]", `""`}, value), slices.Contains(optional(), key):
 		case key == "init_lora_weights" && slices.Contains([]string{"true", `"gaussian"`, `"orthogonal"`, `"eva"`}, value):
 			// The others change the base weights, or have their own ways of saving.
 		default:
@@ -134,6 +149,11 @@ func unsupportedKeys(text []byte) ([]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// optional are keys of Config that are written only where they are set.
+func optional() []string {
+	return []string{"exclude_modules", "layers_to_transform", "layers_pattern"}
 }
 
 // nulls lists the numbers by which an adapter is scaled that are null, which PEFT cannot compute with. Read into a number, null would leave it as

@@ -4,6 +4,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +26,9 @@ type Config struct {
 	TargetModules Targets           `json:"target_modules"`
 	RankPattern   Patterns[int]     `json:"rank_pattern"`
 	AlphaPattern  Patterns[float64] `json:"alpha_pattern"`
+	Exclude       Targets           `json:"exclude_modules,omitempty"`     // of those that TargetModules names
+	Layers        Layers            `json:"layers_to_transform,omitempty"` // nil: all
+	LayersPattern Targets           `json:"layers_pattern,omitempty"`      // what stands before a layer's number
 	Bias          string            `json:"bias"`
 	InferenceMode bool              `json:"inference_mode"`
 }
@@ -80,7 +84,7 @@ func Save(dir string, c Config, tensors []Tensor) error {
 // Load reads an adapter folder. What would change the maths and is not supported is refused.
 func Load(dir string) (Config, map[string]Tensor, error) {
 	c := Config{Rank: 8, Alpha: 8} // PEFT's defaults, where the file leaves them out
-	bad := func(file, why string, err error) error {
+	bad := func(file, why string, err error) *fault.Error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the adapter", Where: filepath.Join(dir, file), Why: why, Err: err,
 			Next: "name the folder that holds " + ConfigFile + " and " + WeightsFile}
 	}
@@ -95,9 +99,13 @@ func Load(dir string) (Config, map[string]Tensor, error) {
 	case err != nil:
 		return c, nil, bad(ConfigFile, "it is not PEFT's configuration", err)
 	case c.PEFTType != "LORA":
-		return c, nil, bad(ConfigFile, "its peft_type is "+c.PEFTType+"; only LORA is supported", nil)
+		f := bad(ConfigFile, "its peft_type is "+c.PEFTType+"; only LORA is supported", nil)
+		f.Next = mergeIt
+		return c, nil, f
 	case len(unknown) > 0:
-		return c, nil, bad(ConfigFile, "it sets what hone does not compute: "+strings.Join(unknown, ", "), nil)
+		f := bad(ConfigFile, "it sets what hone does not compute: "+strings.Join(unknown, ", "), nil)
+		f.Next = instead(unknown)
+		return c, nil, f
 	case nulls(text) != nil:
 		return c, nil, bad(ConfigFile, "null where a number must stand: "+strings.Join(nulls(text), ", "), nil)
 	case c.Rank < 1:
@@ -105,7 +113,38 @@ func Load(dir string) (Config, map[string]Tensor, error) {
 	}
 	tensors, err := ReadSafetensors(filepath.Join(dir, WeightsFile))
 	if err != nil {
-		return c, nil, bad(WeightsFile, "", err)
+		f := bad(WeightsFile, "", err)
+		if _, missing := os.Stat(f.Where); missing != nil && isFile(filepath.Join(dir, pickleFile)) {
+			f.Why, f.Next = "its weights are in "+pickleFile+", a pickle: reading one may run any program", convertIt(dir)
+		}
+		return c, nil, f
 	}
 	return c, tensors, nil
+}
+
+// pickleFile is where older versions of PEFT keep the weights.
+const pickleFile = "adapter_model.bin"
+
+// mergeIt is what helps where an adapter is of another kind: PEFT can make a whole model of nearly all of them.
+const mergeIt = "merge it with PEFT: AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(OUT), and name OUT with --base-model"
+
+// instead is what helps where an adapter has keys that hone does not compute.
+func instead(keys []string) string {
+	for _, key := range keys {
+		if key == "init_lora_weights" {
+			return "save it as a plain adapter with PEFT's save_pretrained(OUT, path_initial_model_for_weight_conversion=INITIAL), or " + mergeIt
+		}
+	}
+	return mergeIt + "; or train one without " + strings.Join(keys, ", ")
+}
+
+// convertIt is a command that writes the weights of a folder anew. weights_only lets no program run.
+func convertIt(dir string) string {
+	return fmt.Sprintf(`cd %s && python3 -c "import torch, safetensors.torch as s; s.save_file({k: v.contiguous() for k, v in torch.load('%s', map_location='cpu', weights_only=True).items()}, '%s')"`,
+		"'"+strings.ReplaceAll(dir, "'", `'\''`)+"'", pickleFile, WeightsFile)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }

@@ -2,8 +2,12 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
@@ -69,8 +73,12 @@ func LoadPEFT(dir string, s Spec) (LoRA, []float32, error) {
 
 // PEFTOf is Load of what was read from a folder.
 func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s Spec) (LoRA, []float32, error) {
-	lora := loraOf(c)
+	lora := loraOf(c).Fitting(s)
 	if err := lora.Check(s); err != nil {
+		return lora, nil, err
+	}
+	lora, err := narrowed(lora, c, s)
+	if err != nil {
 		return lora, nil, err
 	}
 	pieces, size := lora.Pieces(s)
@@ -94,7 +102,52 @@ func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s S
 		copy(flat[p.Offset:], x.Data)
 	}
 	if len(tensors) != len(pieces) {
-		return lora, nil, bad(fmt.Sprintf("it has %d matrices, the model's linear maps take %d", len(tensors), len(pieces)))
+		more := maps.Clone(tensors)
+		for _, p := range pieces {
+			delete(more, adapter.Key(s.Path(p.Layer, p.Target), p.B))
+		}
+		return lora, nil, bad(fmt.Sprintf("it has %s for which the model's targets have no place, as %s", fault.Count(len(more), "tensor"), slices.Min(slices.Collect(maps.Keys(more)))))
 	}
 	return lora, flat, nil
+}
+
+// narrowed takes from an adapter's targets those that its configuration excludes, and those of other layers, as PEFT does
+// (check_target_module_exists of tuners_utils.py).
+func narrowed(l LoRA, c adapter.Config, s Spec) (LoRA, error) {
+	if len(c.Exclude) == 0 && len(c.Layers) == 0 {
+		return l, nil
+	}
+	before := []string{`[^.]*`}
+	if p := c.LayersPattern.Pattern(); p != "" {
+		before = []string{p}
+	} else if len(c.LayersPattern) > 0 {
+		before = c.LayersPattern
+	}
+	layer, err := regexp.Compile(`^.*\.(?:` + strings.Join(before, "|") + `)\.(\d+)\.`)
+	if err != nil {
+		return l, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model", Where: "layers_pattern", Err: err, Next: "correct layers_pattern in " + adapter.ConfigFile}
+	}
+	excluded := LoRA{Rank: 1, Targets: c.Exclude}
+	if p := c.Exclude.Pattern(); p != "" {
+		excluded.Targets, excluded.TargetPattern = nil, p
+	}
+	out := map[string]bool{}
+	if len(c.Exclude) > 0 {
+		gone, _ := excluded.Fitting(s).Pieces(s) // none where nothing is excluded
+		for _, p := range gone {
+			out[s.Path(p.Layer, p.Target)] = true
+		}
+	}
+	var kept []string
+	pieces, _ := l.Pieces(s)
+	for _, p := range pieces {
+		path := s.Path(p.Layer, p.Target)
+		at := layer.FindStringSubmatch(path)
+		if p.B || out[path] || len(c.Layers) > 0 && (at == nil || !slices.ContainsFunc(c.Layers, func(n int) bool { return strconv.Itoa(n) == at[1] })) {
+			continue
+		}
+		kept = append(kept, path)
+	}
+	l.Targets, l.TargetPattern = kept, ""
+	return l, l.Check(s)
 }

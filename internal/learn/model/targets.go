@@ -95,6 +95,34 @@ func (s Spec) didYouMean(name string) string {
 	return fmt.Sprintf("; did you mean %q?", name[:path]+near)
 }
 
+// Fitting is the adapter without the names and patterns that fit none of the model's linear maps, which PEFT passes over: an
+// adapter names the targets of several families. One of which none fits stays as it is.
+func (l LoRA) Fitting(s Spec) LoRA {
+	used := map[string]bool{}
+	match, err := l.matcher()
+	ranks, errRanks := compile(l.RankPattern)
+	alphas, errAlphas := compile(l.AlphaPattern)
+	if err != nil || errRanks != nil || errAlphas != nil {
+		return l
+	}
+	for layer := range s.NumLayers {
+		for _, t := range s.Targets() {
+			path := s.Path(layer, t)
+			match(path, used)
+			ranks.first(path, used)
+			alphas.first(path, used)
+		}
+	}
+	if l.Targets != nil {
+		if fitting := slices.DeleteFunc(slices.Clone(l.Targets), func(name string) bool { return !used[name] }); len(fitting) > 0 {
+			l.Targets = fitting
+		}
+	}
+	l.RankPattern = slices.DeleteFunc(slices.Clone(l.RankPattern), func(p Pattern[int]) bool { return !used[p.Pattern] })
+	l.AlphaPattern = slices.DeleteFunc(slices.Clone(l.AlphaPattern), func(p Pattern[float64]) bool { return !used[p.Pattern] })
+	return l
+}
+
 // matcher returns whether a path is targeted; it notes which of Targets were found.
 func (l LoRA) matcher() (func(path string, used map[string]bool) bool, error) {
 	if l.TargetPattern != "" {
