@@ -36,6 +36,7 @@ func newCollect(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Guide, "hidden-system-prompt", "", "system message that guides the model and is left out of the trajectories")
 	c.Flags().IntVar(&f.Truncate, "truncate", 0, "most bytes of a tool's result (default rollout.max_result)")
 	c.Flags().BoolVar(&f.Gold, "gold", false, "make the scenarios' gold calls instead of asking an endpoint: demonstrations for hone sft")
+	c.Flags().BoolVar(&f.KeepUnknown, "keep-unknown", false, "with --gold, keep answers that no prompt and no result says, too")
 	c.Flags().StringVar(&f.KeyEnv, "key-env", "OPENAI_API_KEY", "variable that holds the endpoint's key")
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.Split, "split", scenario.Train, "train, validation, test, or all; hone sft learns from train alone")

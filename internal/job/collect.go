@@ -34,6 +34,8 @@ type Tally struct {
 	cut                       map[trajectory.StopReason]int // that a limit ended; some of them may have passed
 	shown                     int                           // that hone sft learns from
 	refused                   int                           // gold solutions that a server refused, which are among those that it spoilt
+	unknown                   int                           // gold answers that nothing shown says, which are left out
+	invented                  *trajectory.Trajectory        // the first of them
 }
 
 // nothing is an error where none of n episodes came to anything.
@@ -41,6 +43,8 @@ func (t *Tally) nothing(n int, where string) error {
 	switch n {
 	case t.refused:
 		return allRefused(where, t.lost)
+	case t.unknown:
+		return &fault.Error{Code: fault.CodeFailures, What: "every gold answer says what nothing shown says", Where: where, Why: t.invented.ScenarioID + ": " + t.invented.Error, Next: mendUnknown(where, t.invented)}
 	case t.Outcomes[trajectory.EnvironmentError] + t.Outcomes[trajectory.InfrastructureError]:
 		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: where, Why: t.lost,
 			Next: trajectory.Mending(t.lost, "hone doctor") + "; then the same command tries these scenarios again"}
@@ -58,6 +62,9 @@ func (t *Tally) say(j *Job) {
 	}
 	if t.unscored != "" {
 		j.Say("note: %s could not be scored, the first by: %s; the same command scores them again", fault.Count(t.Outcomes[trajectory.JudgeError], "episode"), t.unscored)
+	}
+	if t.unknown > 0 {
+		j.Say("left out: %s that could not be known, the first: %s: %s; next: %s", fault.Count(t.unknown, "gold answer"), t.invented.ScenarioID, t.invented.Error, mendUnknown(j.Path, t.invented))
 	}
 	j.Say("%s", t.passRate())
 	if len(t.cut) > 0 {
@@ -78,6 +85,10 @@ func (t *Tally) add(x *trajectory.Trajectory) {
 	t.Outcomes[x.Outcome]++
 	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
 		t.lost = x.Error
+	}
+	if x.Outcome == trajectory.PolicyError && strings.HasPrefix(x.Error, unknownAnswer) {
+		t.unknown++
+		t.invented = cmp.Or(t.invented, x)
 	}
 	if x.Outcome == trajectory.JudgeError && t.unscored == "" {
 		t.unscored = x.Error
@@ -141,6 +152,8 @@ type Collection struct {
 	Priced  bool           // whether the client knows what its tokens cost
 	Samples int            // episodes of each scenario
 	AtOnce  int            // episodes that run at once
+	// KeepUnknown keeps gold answers that no prompt and no result says.
+	KeepUnknown bool
 	// Trained is the configuration as train has it, by which tools are shown: what is collected is to be learnt from.
 	Trained config.Config
 }
@@ -336,6 +349,8 @@ func (j *Job) collect(ctx context.Context, l *Episodes, x Collection, p rollout.
 	keep := func(s sampled, t *trajectory.Trajectory) error { // one after the other
 		if x.Policy == nil && l.refuseGold(t) {
 			ended.refused++
+		} else if x.Policy == nil && !x.KeepUnknown {
+			refuseUnknown(t)
 		}
 		if err := log.Trajectory("collect", 0, t); err != nil {
 			return err

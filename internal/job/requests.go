@@ -25,6 +25,7 @@ import (
 type CollectAsked struct {
 	Endpoint, Model, KeyEnv string // the endpoint's base URL, its model, and the variable that holds its key; Model may be PROVIDER/MODEL alone
 	Gold                    bool   // gold calls instead
+	KeepUnknown             bool   // with Gold, see Collection
 	Interactive             bool   // no scenarios: a person talks with the model
 	Samples, AtOnce         int    // episodes of each scenario; how many run at once. 0: 1
 	Guide                   string // a system message that the model gets and the trajectories do not have
@@ -46,6 +47,8 @@ func (a CollectAsked) check() error {
 	case a.Output == "", !a.Gold && !a.byPerson() && (a.Endpoint == "" || a.Model == ""):
 		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir",
 			Why: "with --gold or --model person it needs no endpoint; nor does a model PROVIDER/MODEL, such as anthropic/NAME", Next: next}
+	case a.KeepUnknown && !a.Gold:
+		wrong, next = "only gold answers are left out because nothing says them", "leave out --keep-unknown"
 	case a.Gold && (a.Samples > 1 || a.Guide != ""):
 		wrong, next = "gold calls are the same each time, and nobody guides them", "leave out --samples and --hidden-system-prompt"
 	case a.Samples < 0 || a.AtOnce < 0 || a.Truncate < 0 || a.Truncate > 0 && a.Truncate < 16:
@@ -62,7 +65,7 @@ func (a CollectAsked) check() error {
 
 // by is who speaks.
 func (a CollectAsked) by(h *host.Host, named config.NamedModel) (x Collection, how string, err error) {
-	x = Collection{Samples: max(1, a.Samples), AtOnce: max(1, a.AtOnce)}
+	x = Collection{Samples: max(1, a.Samples), AtOnce: max(1, a.AtOnce), KeepUnknown: a.KeepUnknown}
 	switch {
 	case a.Gold:
 		return x, "their gold calls", nil

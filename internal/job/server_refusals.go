@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"hone/internal/data/known"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/mcp"
@@ -125,6 +126,26 @@ func (l *Episodes) refuseGold(t *trajectory.Trajectory) (refused bool) {
 	l.refusals.note(found[0])
 	t.Outcome, t.Error = trajectory.EnvironmentError, found[0].String()+"; "+l.mend(found[0])
 	return true
+}
+
+// unknownAnswer begins what is said of a gold answer that could not be known.
+const unknownAnswer = "its answer says "
+
+// mendUnknown is what to do about one of a run.
+func mendUnknown(path string, t *trajectory.Trajectory) string {
+	return fmt.Sprintf("hone runs show %s --episode %s shows what a model would see; let a result or the task say the value, or correct the answer; --keep-unknown keeps such answers", path, t.ID)
+}
+
+// refuseUnknown has a gold solution whose answer no prompt and no result says count as the policy's mistake, which is not
+// learnt from: a model would learn to invent.
+func refuseUnknown(t *trajectory.Trajectory) {
+	if t.Outcome != trajectory.OK {
+		return
+	}
+	value, found := known.Unknown(t.Messages, t.Tools, func(i int) bool { return i >= t.Opening })
+	if found {
+		t.Outcome, t.Error = trajectory.PolicyError, fmt.Sprintf("%s%.60q, which no prompt and no result says", unknownAnswer, value)
+	}
 }
 
 // allRefused is the error where no gold solution of a collection was carried out.

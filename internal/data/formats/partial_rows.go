@@ -11,6 +11,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/data/known"
 	"hone/internal/fault"
 )
 
@@ -80,6 +81,15 @@ func unsaid(row *dataset.Row) (aside []string) {
 	return aside
 }
 
+// unknownOf is a value of an answer of a row that no prompt and no result says, "" where each may be known, or is not learnt.
+func unknownOf(row *dataset.Row) string {
+	if row.Outcome != "" && row.NotDemonstrated() != "" {
+		return ""
+	}
+	value, _ := known.Unknown(row.Messages, row.Tools, row.Learnt)
+	return value
+}
+
 // leaveAside counts what is left aside of a row that is kept, each once.
 func (r *Report) leaveAside(x *item) {
 	slices.Sort(x.aside)
@@ -94,8 +104,18 @@ func (r *Report) leaveAside(x *item) {
 	}
 }
 
-// AsideLines say what is left aside, the most frequent first.
-func (r *Report) AsideLines() []string {
+// AsideLines say what is left aside, the most frequent first, and how many answers could not be known.
+func (r *Report) AsideLines() []string { return append(r.leftAside(), r.unknownLines()...) }
+
+func (r *Report) unknownLines() []string {
+	if r.Unknown == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("warning: %s an answer that no prompt and no result says, the first, %.60q, at %s: a model learns to invent from these",
+		fault.Count(r.Unknown.Rows, "row")+map[bool]string{true: " teaches", false: " teach"}[r.Unknown.Rows == 1], r.Unknown.Value, r.Unknown.First)}
+}
+
+func (r *Report) leftAside() []string {
 	const shown = 12
 	all := slices.Sorted(maps.Keys(r.Aside))
 	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(r.Aside[b].Rows, r.Aside[a].Rows) })

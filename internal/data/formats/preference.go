@@ -44,6 +44,9 @@ func LoadPairs(paths []string) ([]Pair, Report, error) {
 				}
 			}
 		}
+		if x.Reason == "" {
+			x.unknown = unknownOf(&p.Chosen)
+		}
 		if report.count(&x) {
 			for _, row := range []*dataset.Row{&p.Chosen, &p.Rejected} {
 				row.File, row.Line = r.File, r.Line

@@ -34,10 +34,11 @@ const mostSession = 64 << 20
 // item is a row on its way: what was read, then what was made of it.
 type item struct {
 	Record
-	rest   [][]byte
-	row    dataset.Row
-	format string
-	aside  []string // see record
+	rest    [][]byte
+	row     dataset.Row
+	format  string
+	aside   []string // see record
+	unknown string   // of a row that is kept, see unknownOf
 }
 
 type work struct {
@@ -148,6 +149,9 @@ func (x *item) make(form *format) {
 	}
 	x.row, x.format, err = r.read(form)
 	x.aside = r.aside
+	if err == nil {
+		x.unknown = unknownOf(&x.row)
+	}
 	if why, ok := errors.AsType[*refusal](err); ok {
 		x.Reason, x.Detail = why.reason, why.detail
 	} else if err != nil {

@@ -20,6 +20,14 @@ type Report struct {
 	Formats map[string]int      `json:"formats"`         // of the rows that are kept
 	Refused map[string]*Refused `json:"refused"`         // by reason
 	Aside   map[string]*Aside   `json:"aside,omitempty"` // of the rows that are kept, what is not read of them, or not learnt
+	Unknown *Unknown            `json:"unknown,omitempty"`
+}
+
+// Unknown counts the rows that are kept and teach an answer that could not be known: no prompt and no result says it.
+type Unknown struct {
+	Rows  int    `json:"rows"`
+	First string `json:"first"` // where the first one stands
+	Value string `json:"value"` // of its answer, that nothing says
 }
 
 // Refused counts the rows that were refused for one reason.
@@ -42,6 +50,12 @@ func (r *Report) count(x *item) bool {
 		r.Kept++
 		r.Formats[x.format]++
 		r.leaveAside(x)
+		if x.unknown != "" {
+			if r.Unknown == nil {
+				r.Unknown = &Unknown{First: x.Where(), Value: x.unknown}
+			}
+			r.Unknown.Rows++
+		}
 		return true
 	}
 	of := r.Refused[x.Reason]

@@ -36,7 +36,7 @@ func TestTargetsOfAnAdapter(t *testing.T) {
 		`"target_modules": ["q_proj", "v_proj"], "exclude_modules": ["v_proj"]`:                      "0q 1q",
 		`"target_modules": ["q_proj", "v_proj"], "exclude_modules": ["layers.0.self_attn.v_proj"]`:   "0q 1q 1v",
 		`"target_modules": ["q_proj", "v_proj"], "exclude_modules": ["lm_head"]`:                     "0q 0v 1q 1v",
-		`"target_modules": ["q_proj", "v_proj"], "exclude_modules": ".*\\.1\\..*"`:               "0q 0v",
+		`"target_modules": ["q_proj", "v_proj"], "exclude_modules": ".*\\.1\\..*"`:                   "0q 0v",
 		`"target_modules": ["q_proj"], "exclude_modules": ["q_proj"]`:                                "error",
 		`"target_modules": ["q_proj", "v_proj"], "layers_to_transform": [1]`:                         "1q 1v",
 		`"target_modules": ["q_proj", "v_proj"], "layers_to_transform": 0`:                           "0q 0v",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"hone/internal/data/known"
 	"hone/internal/digest"
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
@@ -50,7 +51,11 @@ func (m *maker) write(ctx context.Context, list []*Candidate) ([]draftOf, error)
 			continue
 		}
 		in++
-		if why := m.word(d, said); why != "" {
+		why := m.word(d, said)
+		if why == "" {
+			why = m.unknown(d)
+		}
+		if why != "" {
 			d.of.drop("%s", why)
 			reasons[why]++
 			continue
@@ -155,6 +160,31 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		}
 	}
 	return "another task reads the same"
+}
+
+// unknown says why a demonstration would teach an answer that follows from nothing, "" where it can be known.
+func (m *maker) unknown(d *draftOf) string {
+	if d.of.abstains() || len(d.of.Calls) == 0 || d.GoldAnswer == "" || len(d.of.Proof) == 0 {
+		return ""
+	}
+	played := m.ledger.get(d.of.Proof[0])
+	if played == nil {
+		return ""
+	}
+	var shown, asked strings.Builder
+	asked.WriteString(d.Task)
+	for _, r := range played.Results {
+		shown.WriteString(r.Text + "\n")
+	}
+	for _, name := range d.of.tools() {
+		if s := m.byName[name]; s != nil {
+			asked.WriteString("\n" + s.Name + "\n" + s.Description + "\n" + string(s.InputSchema))
+		}
+	}
+	if value := known.Missing(asked.String(), shown.String(), d.GoldAnswer); value != "" {
+		return "its answer is in no result and not in the task"
+	}
+	return ""
 }
 
 // byTemplate words a scenario by a family.
