@@ -3,8 +3,10 @@ package basemodel
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,23 +56,23 @@ func (t templates) read(raw json.RawMessage) error {
 // NAME.jinja of additional_chat_templates another one.
 func (t templates) readFiles(dir string) error {
 	files := map[string]string{}
-	if path := filepath.Join(dir, render.TemplateFile); isThere(path) {
-		files[defaultTemplate] = path
+	if file := filepath.Join(dir, render.TemplateFile); isThere(file) {
+		files[defaultTemplate] = file
 	}
-	more, err := filepath.Glob(filepath.Join(dir, modelfile.TemplateFolder, "*.jinja"))
+	more, err := fs.Glob(os.DirFS(dir), modelfile.TemplateFolder+"/*.jinja")
 	if err != nil {
 		return err
 	}
-	for _, path := range more {
-		files[strings.TrimSuffix(filepath.Base(path), ".jinja")] = path
+	for _, name := range more {
+		files[strings.TrimSuffix(path.Base(name), ".jinja")] = filepath.Join(dir, filepath.FromSlash(name))
 	}
 	if len(files) > 0 {
 		clear(t)
 	}
-	for name, path := range files {
-		text, err := os.ReadFile(path)
+	for name, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
-			return &fault.Error{Code: fault.CodeUsage, What: "cannot read the chat template", Where: path, Err: err, Next: "fetch the model again"}
+			return &fault.Error{Code: fault.CodeUsage, What: "cannot read the chat template", Where: file, Err: err, Next: "fetch the model again"}
 		}
 		t[name] = string(text)
 	}
