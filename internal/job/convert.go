@@ -85,6 +85,9 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	if x.From, err = LocalData(h, x.From...); err != nil {
 		return out, err
 	}
+	if err := uncurated(x.From...); err != nil {
+		return out, err
+	}
 	sink, err := export.Open(export.Options{Form: x.To, Out: x.Out, Card: map[string]string{"made by": "hone data convert", "rows of one conversation": x.Unroll}})
 	if err != nil {
 		return out, err

@@ -79,6 +79,9 @@ type pairs struct {
 }
 
 func readPairs(h *host.Host, path string, skip bool) (pairs, error) {
+	if err := uncurated(path); err != nil {
+		return pairs{}, err
+	}
 	list, report, err := formats.LoadPairs([]string{path})
 	if err == nil {
 		err = unread(h, &report, skip)

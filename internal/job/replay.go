@@ -138,6 +138,9 @@ func (a ReplayAsked) open() (*os.File, error) {
 // replayable are the traces in which an assistant answers something, each with its tools.
 func (e Env) replayable(a ReplayAsked) (traces []dataset.Row, err error) {
 	tools, without := catalogs{a.Catalog, map[string]*mcp.Catalog{}}, 0
+	if err := uncurated(a.Data); err != nil {
+		return nil, err
+	}
 	_, err = formats.Read([]string{a.Data}, formats.Options{}, func(r dataset.Row) error {
 		if a.Trace != "" && r.Name() != a.Trace {
 			return nil

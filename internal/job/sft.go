@@ -72,7 +72,10 @@ type Conversations struct {
 // lies beside it. Rows that cannot be read are in the report.
 func ReadConversations(path, catalog string) (Conversations, error) {
 	d := Conversations{path: path}
-	var err error
+	err := uncurated(path)
+	if err != nil {
+		return d, err
+	}
 	if d.rows, d.report, err = formats.Load([]string{path}, formats.Options{}); err != nil {
 		return d, err
 	}
