@@ -20,7 +20,11 @@ func newCurate(a *app) *cobra.Command {
 		return func(c *cobra.Command, args []string) error {
 			x.Look = c.Name() == "show" || c.Name() == "export"
 			if x.Author == "" {
-				x.Author, _ = a.LookupEnv("USER")
+				for _, name := range []string{"USER", "LOGNAME", "USERNAME"} { // containers and services set none, others than USER some
+					if x.Author == "" {
+						x.Author, _ = a.LookupEnv(name)
+					}
+				}
 			}
 			x.Data = args[0]
 			d, err := x.Open(a.Host)

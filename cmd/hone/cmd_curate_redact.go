@@ -27,7 +27,11 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 			return err
 		}
 		for _, finding := range findings {
-			a.Say("does not hold now: %s", finding)
+			a.Say("%s: %s", map[bool]string{true: "would not hold then", false: "does not hold now"}[a.DryRun], finding)
+		}
+		if a.DryRun {
+			a.Say("placeholders would stand for %s of %s; without --dry-run they do", fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"))
+			return a.Print(done, rows)
 		}
 		a.Say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back. DATA and its ledger still hold them all: only what hone curate export writes is clean", fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"))
 		return a.Print(done, rows)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +33,11 @@ func newCurateShow(a *app, at atDesk) *cobra.Command {
 		}
 		sayFindings(a, shown.Findings)
 		for _, op := range shown.Log {
-			a.Say("operation %d by %s: %s %s", op.Seq, op.Author, op.Do, op.Why)
+			by := ""
+			if op.Author != "" {
+				by = " by " + op.Author
+			}
+			a.Say("%s", strings.TrimRight(fmt.Sprintf("operation %d%s: %s %s", op.Seq, by, op.Do, op.Why), " "))
 		}
 		return a.Print(shown, rows)
 	})

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
+	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -102,7 +105,28 @@ func (d *Desk) DoLines(ctx context.Context, in io.Reader, out io.Writer) error {
 // Rules rejects what they refuse.
 func (d *Desk) Rules(r curate.Rules) (curate.Ruled, error) {
 	r.Author = cmp.Or(r.Author, d.x.Author)
+	dir := d.x.Data
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	r.Wanted = wantedRefusals(ScenariosOf(dir))
 	return d.Apply(r)
+}
+
+// wantedRefusals are, of a row's scenario, the tools of which it wants a call to be refused.
+func wantedRefusals(known map[string]*scenario.Scenario) func(*dataset.Row) []string {
+	return func(row *dataset.Row) (tools []string) {
+		s := known[row.ScenarioID]
+		if s == nil || row.Scenario != "" && row.Scenario != s.Hash() {
+			return nil
+		}
+		for _, c := range s.Checks {
+			if c.Type == scenario.CallCheck && c.Refused {
+				tools = append(tools, c.Name)
+			}
+		}
+		return tools
+	}
 }
 
 // Redact puts placeholders in place of secrets and personal data, and says of which traces what then does not hold any more.

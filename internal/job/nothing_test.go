@@ -46,6 +46,7 @@ func TestNothingToWriteSaysWhy(t *testing.T) {
 	if written, err := d.Export("hone", filepath.Join(dir, "some"), false, false); err != nil || written.Rows != 2 || written.LeftOut["rejected"] != 1 {
 		t.Errorf("%+v, %v", written, err)
 	}
+	data = filepath.Join(dir, "others.jsonl")
 	if err := os.WriteFile(data, fmt.Appendf(nil, row, "bad", "train", 0), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hone/internal/episode/trajectory"
@@ -24,10 +25,15 @@ func ReadLedger(path string, f func(*run.Ledger) error) error {
 // EpisodesOf are the episodes of the run in path, with the scenarios that the run keeps.
 func EpisodesOf(path string) ([]stats.Example, error) { return episodesOf(path, (*run.Ledger).Each) }
 
-// FindEpisode is the episode of a name, whole or without its stage, in the run in path.
+// FindEpisode is the episode of a name in the run in path: whole or without its stage; or its scenario's id, or a beginning
+// of either, where no other has it.
 func FindEpisode(path, id string) (stats.Example, error) {
 	found, err := episodesOf(path, func(l *run.Ledger, yield func(run.TrajectoryRow) error) error {
 		rows, err := l.Find(id)
+		if err == nil && len(rows) == 0 && id != "" {
+			rows, err = l.FindBegun(id)
+			rows = nearest(rows, id)
+		}
 		for _, r := range rows {
 			if err == nil {
 				err = yield(r)
@@ -42,15 +48,32 @@ func FindEpisode(path, id string) (stats.Example, error) {
 		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", id), Where: path, Next: "hone runs show " + run.Name(path) + " --episodes lists them"}
 		if len(found) > 1 {
 			var names []string
-			for _, e := range found {
+			for _, e := range found[:min(len(found), mostNames)] {
 				names = append(names, e.Name())
 			}
-			f.What, f.Why = fmt.Sprintf("%q is the name of %d episodes", id, len(found)), strings.Join(names, ", ")
+			if len(found) > mostNames {
+				names = append(names, fmt.Sprintf("and %d more", len(found)-mostNames))
+			}
+			f.What, f.Why = fmt.Sprintf("%q is the name of %d episodes, or begins theirs", id, len(found)), strings.Join(names, ", ")
 			f.Next = "give one of these names"
 		}
 		return stats.Example{}, f
 	}
 	return found[0], nil
+}
+
+// mostNames is how many names of episodes an error lists.
+const mostNames = 12
+
+// nearest are the episodes of the scenario of an id where there are any, else those whose names begin with it.
+func nearest(rows []run.TrajectoryRow, id string) []run.TrajectoryRow {
+	of := slices.DeleteFunc(slices.Clone(rows), func(r run.TrajectoryRow) bool {
+		return !strings.Contains("/"+r.ID+"/", "/"+id+"/") && !strings.Contains("/"+r.ID, "/"+id+"#")
+	})
+	if len(of) > 0 {
+		return of
+	}
+	return rows
 }
 
 // episodesOf are those episodes of the run in path that each yields, with the scenarios that the run keeps.

@@ -260,6 +260,11 @@ func (l *Ledger) Find(id string) ([]TrajectoryRow, error) {
 	return query(l, scanTrajectory, trajectories+`WHERE t.id = ?1 OR substr(t.id, -length(?1) - 1) = '/' || ?1 ORDER BY t.rowid`, id)
 }
 
+// FindBegun returns the trajectories of whose names a part, behind a stage or whole, begins so, in the order they were put.
+func (l *Ledger) FindBegun(id string) ([]TrajectoryRow, error) {
+	return query(l, scanTrajectory, trajectories+`WHERE instr('/' || t.id, '/' || ?1) > 0 ORDER BY t.rowid`, id)
+}
+
 // Each yields all trajectories in the order they were put.
 func (l *Ledger) Each(yield func(TrajectoryRow) error) error {
 	return l.each(trajectories+`ORDER BY t.rowid`, func(rows *sql.Rows) error {

@@ -302,6 +302,8 @@ func TestRules(t *testing.T) {
 		{Rules{}, ""}, {Rules{ChecksPassed: true}, "failed plain"}, {Rules{SchemaValid: true}, "wrong"}, {Rules{NoToolError: true}, "error"}, {Rules{MaxTurns: 2}, "long plain"},
 		{Rules{MinJudge: 0.5}, "poor plain"}, {Rules{Near: 0.8}, "good"}, {Rules{MinRating: 1}, "good failed error long poor wrong copy plain"},
 		{Rules{PerTool: 1}, "good"}, {Rules{PerLength: 2}, "failed error poor wrong"},
+		{Rules{NoToolError: true, Wanted: func(*dataset.Row) []string { return []string{"tool_c"} }}, ""},
+		{Rules{NoToolError: true, Wanted: func(*dataset.Row) []string { return []string{"tool_z"} }}, "error"},
 	} {
 		c := fresh(t, list...)
 		tc.rules.Author = "rules"
@@ -323,6 +325,14 @@ func TestRules(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(got, want) || out.Looked != 8 || out.Left != 8-len(want) {
 			t.Errorf("%+v: rejected %v, want %v (%+v)", tc.rules, got, want, out)
+		}
+		for _, name := range tc.rules.named() { // also one that refuses nothing is told of
+			if _, told := out.Rejected[name]; !told {
+				t.Errorf("%+v: nothing is told of the rule %s", tc.rules, name)
+			}
+		}
+		if len(out.Rejected) != len(tc.rules.named()) || out.Spared != map[bool]int{true: 1}[tc.rules.Wanted != nil && tc.want == ""] {
+			t.Errorf("%+v: %+v", tc.rules, out)
 		}
 		if tc.rules.NoToolError && out.Unknown != 1 {
 			t.Errorf("%+v", out)

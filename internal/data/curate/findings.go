@@ -101,7 +101,7 @@ func (c *Checker) call(call chat.ToolCall, tools []chat.Tool, where string) []st
 }
 
 // toolErrors are the calls of a trace that went wrong, as far as is known: known is false where nobody wrote that down.
-func toolErrors(r *dataset.Row) (failed []string, known bool) {
+func toolErrors(r *dataset.Row) (failed []failedCall, known bool) {
 	for _, m := range r.Messages {
 		for _, call := range m.ToolCalls {
 			for _, result := range r.Results {
@@ -109,10 +109,18 @@ func toolErrors(r *dataset.Row) (failed []string, known bool) {
 					continue
 				}
 				if known = true; result.Status != trajectory.CallOK {
-					failed = append(failed, fmt.Sprintf("%s: %s", call.Name, result.Status))
+					failed = append(failed, failedCall{call.Name, result.Status})
 				}
 			}
 		}
 	}
 	return failed, known
 }
+
+// failedCall is one that was not answered, or with an error.
+type failedCall struct {
+	tool   string
+	status trajectory.CallStatus
+}
+
+func (f failedCall) String() string { return fmt.Sprintf("%s: %s", f.tool, f.status) }

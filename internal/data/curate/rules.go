@@ -17,7 +17,7 @@ import (
 type Rules struct {
 	ChecksPassed bool    // its scenario's checks hold, and it ended by itself
 	SchemaValid  bool    // each call fits its tool's schema
-	NoToolError  bool    // each call was answered without an error
+	NoToolError  bool    // each call was answered without an error, or with one that Wanted names
 	MaxTurns     int     // assistant messages to be learnt; 0 has no bound
 	MinJudge     float64 // what the judge gave; 0 asks for none
 	MinRating    int     // what a person gave; 0 asks for none
@@ -26,14 +26,30 @@ type Rules struct {
 	PerLength    int     // most traces of each length, a measure of difficulty: no call, one, 2 to 3, 4 to 7, ...; 0 has no bound
 
 	Author string // of the operations
+	// Wanted are the tools of which a trace's scenario wants a call to be refused; nil where no scenario is known.
+	Wanted func(*dataset.Row) []string
 }
+
+// named are the rules that are asked for.
+func (r Rules) named() (names []string) {
+	for name, asked := range map[string]bool{"checks passed": r.ChecksPassed, "schema valid": r.SchemaValid, noToolError: r.NoToolError, "most turns": r.MaxTurns > 0,
+		"judge": r.MinJudge > 0, "rating": r.MinRating > 0, "near copy": r.Near > 0, "balance by tool": r.PerTool > 0, "balance by length": r.PerLength > 0} {
+		if asked {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+const noToolError = "no tool error"
 
 // Ruled is what rules did: how many traces they looked at, and rejected by reason.
 type Ruled struct {
 	Looked   int            `json:"looked"`
-	Rejected map[string]int `json:"rejected"`
-	Left     int            `json:"left"`    // that are not rejected now
-	Unknown  int            `json:"unknown"` // of those, how many say nothing of how their calls went, where a rule asks for it
+	Rejected map[string]int `json:"rejected"` // of each rule that was asked for
+	Spared   int            `json:"spared"`   // that a call failed in as their scenarios want
+	Left     int            `json:"left"`     // that are not rejected now
+	Unknown  int            `json:"unknown"`  // of those, how many say nothing of how their calls went, where a rule asks for it
 }
 
 // Apply rejects what the rules refuse, each with its reason, as operations that can be undone.
@@ -41,6 +57,9 @@ func (c *Curation) Apply(r Rules) (Ruled, error) {
 	out := Ruled{Rejected: map[string]int{}}
 	if r.Near < 0 || r.Near > 1 {
 		return out, &fault.Error{Code: fault.CodeUsage, What: "a similarity is above 0 and at most 1", Where: fmt.Sprint(r.Near)}
+	}
+	for _, name := range r.named() {
+		out.Rejected[name] = 0
 	}
 	checker := NewChecker()
 	var left []*Trace
@@ -78,8 +97,12 @@ func (c *Curation) Apply(r Rules) (Ruled, error) {
 	}
 	out.Left = len(left)
 	for _, t := range left {
-		if _, known := toolErrors(&t.Row); r.NoToolError && !known && numCalls(&t.Row) > 0 {
+		failed, known := toolErrors(&t.Row)
+		if r.NoToolError && !known && numCalls(&t.Row) > 0 {
 			out.Unknown++
+		}
+		if r.NoToolError && t.Status == Undecided && len(failed) > 0 {
+			out.Spared++
 		}
 	}
 	return out, nil
@@ -88,6 +111,9 @@ func (c *Curation) Apply(r Rules) (Ruled, error) {
 // Text tells a person what was looked at and what is left.
 func (r Ruled) Text() string {
 	text := fmt.Sprintf("%s looked at, %d left", fault.Count(r.Looked, "trace"), r.Left)
+	if r.Spared > 0 {
+		text += fmt.Sprintf("; in %d of them a call failed as their scenarios want", r.Spared)
+	}
 	if r.Unknown > 0 {
 		text += fmt.Sprintf("; %d of them do not record whether their calls succeeded", r.Unknown)
 	}
@@ -111,8 +137,8 @@ func (r Rules) refuses(t *Trace, checker *Checker) (rule, why string) {
 		}
 	}
 	if r.NoToolError {
-		if failed, _ := toolErrors(&t.Row); len(failed) > 0 {
-			return "no tool error", failed[0]
+		if why := r.unwanted(&t.Row); why != "" {
+			return noToolError, why
 		}
 	}
 	if n := numSteps(&t.Row); r.MaxTurns > 0 && n > r.MaxTurns {
@@ -130,6 +156,26 @@ func (r Rules) refuses(t *Trace, checker *Checker) (rule, why string) {
 		return "rating", fmt.Sprintf("%d, below %d", t.Rating, r.MinRating)
 	}
 	return "", ""
+}
+
+// unwanted is the first call that failed and that the scenario does not want to fail, "" where there is none.
+func (r Rules) unwanted(row *dataset.Row) string {
+	failed, _ := toolErrors(row)
+	if len(failed) == 0 {
+		return ""
+	}
+	var wanted []string
+	if r.Wanted != nil {
+		wanted = r.Wanted(row)
+	}
+	for _, f := range failed {
+		i := slices.Index(wanted, f.tool)
+		if i < 0 {
+			return f.String()
+		}
+		wanted = slices.Delete(wanted, i, i+1) // each is wanted once
+	}
+	return ""
 }
 
 func termOf(r *dataset.Row, name string) (float64, bool) {
