@@ -20,11 +20,7 @@ func newCurate(a *app) *cobra.Command {
 		return func(c *cobra.Command, args []string) error {
 			x.Look = c.Name() == "show" || c.Name() == "export"
 			if x.Author == "" {
-				for _, name := range []string{"USER", "LOGNAME", "USERNAME"} { // containers and services set none, others than USER some
-					if x.Author == "" {
-						x.Author, _ = a.LookupEnv(name)
-					}
-				}
+				x.Author = job.AuthorOf(a.LookupEnv)
 			}
 			x.Data = args[0]
 			d, err := x.Open(a.Host)

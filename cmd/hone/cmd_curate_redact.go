@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/data/curate"
-	"hone/internal/fault"
 	"hone/internal/job"
 )
 
@@ -26,14 +25,7 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for _, finding := range findings {
-			a.Say("%s: %s", map[bool]string{true: "would not hold then", false: "does not hold now"}[a.DryRun], finding)
-		}
-		if a.DryRun {
-			a.Say("placeholders would stand for %s of %s; without --dry-run they do", fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"))
-			return a.Print(done, rows)
-		}
-		a.Say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back. DATA and its ledger still hold them all: only what hone curate export writes is clean", fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"))
+		d.TellRedacted(a.Say, done, findings, a.DryRun)
 		return a.Print(done, rows)
 	})
 	c.Flags().StringSliceVar(&kinds, "kind", nil, "what to look for: "+strings.Join(curate.RedactKinds(), ", ")+" (default all; may be repeated)")

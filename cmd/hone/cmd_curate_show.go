@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,11 +31,7 @@ func newCurateShow(a *app, at atDesk) *cobra.Command {
 		}
 		sayFindings(a, shown.Findings)
 		for _, op := range shown.Log {
-			by := ""
-			if op.Author != "" {
-				by = " by " + op.Author
-			}
-			a.Say("%s", strings.TrimRight(fmt.Sprintf("operation %d%s: %s %s", op.Seq, by, op.Do, op.Why), " "))
+			a.Say("%s", op)
 		}
 		return a.Print(shown, rows)
 	})

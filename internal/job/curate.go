@@ -163,6 +163,32 @@ func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, e
 	return done, rows, findings, err
 }
 
+// TellRedacted says what was redacted, and what does not hold any more; or, where it is only tried, what would be.
+func (d *Desk) TellRedacted(say func(format string, args ...any), done curate.Redaction, findings []string, tried bool) {
+	values, traces, hold := fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"), "does not hold now"
+	if tried {
+		hold = "would not hold then"
+	}
+	for _, finding := range findings {
+		say("%s: %s", hold, finding)
+	}
+	if tried {
+		say("placeholders would stand for %s of %s; without --dry-run they do", values, traces)
+		return
+	}
+	say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back. DATA and its ledger still hold them all: only what hone curate export writes is clean", values, traces)
+}
+
+// AuthorOf is who makes operations, by the environment; containers and services may name nobody.
+func AuthorOf(lookup func(string) (string, bool)) string {
+	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if author, _ := lookup(name); author != "" {
+			return author
+		}
+	}
+	return ""
+}
+
 // Listed is a trace in a list.
 type Listed struct {
 	ID       string   `json:"id"`

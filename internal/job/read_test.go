@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/data/curate"
 	"hone/internal/data/dataset"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -48,5 +49,32 @@ func TestWantedRefusals(t *testing.T) {
 		if got := fmt.Sprint(wanted(row)); got != want {
 			t.Errorf("%+v: %s, want %s", row, got, want)
 		}
+	}
+}
+
+// What is only tried is told of as such, and who made an operation where that is known.
+func TestRedactionIsTold(t *testing.T) {
+	for _, tried := range []bool{true, false} {
+		var said strings.Builder
+		(&Desk{}).TellRedacted(func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }, curate.Redaction{Traces: 1, Values: make([]curate.Redacted, 2)}, []string{"x"}, tried)
+		if would := strings.Contains(said.String(), "would stand for 2 values of 1 trace") && strings.Contains(said.String(), "would not hold then: x"); would != tried || strings.Contains(said.String(), "stand now") == tried {
+			t.Errorf("tried %v: %s", tried, said.String())
+		}
+	}
+	for env, want := range map[string]string{"USER=ann LOGNAME=x": "ann", "LOGNAME=bo": "bo", "USERNAME=cy": "cy", "USER= LOGNAME=bo": "bo", "HOME=/": ""} {
+		author := AuthorOf(func(name string) (string, bool) {
+			for _, pair := range strings.Fields(env) {
+				if value, is := strings.CutPrefix(pair, name+"="); is {
+					return value, true
+				}
+			}
+			return "", false
+		})
+		if author != want {
+			t.Errorf("%s: %q", env, author)
+		}
+	}
+	if a, b := fmt.Sprint(curate.Op{Seq: 3, Do: "reject", Author: "ann", Why: "dull"}), fmt.Sprint(curate.Op{Seq: 3, Do: "reject"}); a != "operation 3 by ann: reject dull" || b != "operation 3: reject" {
+		t.Errorf("%q, %q", a, b)
 	}
 }

@@ -3,6 +3,7 @@ package curate
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -179,4 +180,13 @@ func ParseOp(line []byte) (Op, error) {
 // Kinds are the names of all operations.
 func Kinds() []string {
 	return []string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate, Accept, Reject, Redact, Undo}
+}
+
+// String tells a person of an operation, by whom it is if that is known.
+func (op Op) String() string {
+	text := fmt.Sprintf("operation %d", op.Seq)
+	if op.Author != "" {
+		text += " by " + op.Author
+	}
+	return strings.TrimRight(fmt.Sprintf("%s: %s %s", text, op.Do, op.Why), " ")
 }
