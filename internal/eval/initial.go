@@ -181,6 +181,15 @@ func (i *InitialCalls) Text() string {
 		i.With, i.Without, i.Success.PointsText(), saved(i.Requests), saved(i.Tokens), i.Seconds.Mean, i.Seconds.Low, i.Seconds.High, i.Proposed, i.Episodes, i.Right, i.SmallTokens)
 }
 
+// enoughToCalibrate is an error where a run of so many episodes cannot come to the calls that a calibration takes, before it is made.
+func (a Asked) enoughToCalibrate(episodes int) error {
+	if a.Calibrate == 0 || episodes >= initial.Fewest {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot calibrate on %s", fault.Count(episodes, "episode")), Where: fmt.Sprintf("--calibrate %g", a.Calibrate),
+		Why: fmt.Sprintf("a calibration takes %d first calls, and an episode has one", initial.Fewest), Next: fmt.Sprintf("give --repeats %d or more, or a --dataset with more held-out scenarios", (initial.Fewest+episodes-1)/max(1, episodes))}
+}
+
 // Calibrate fits the initial-call agent of the adapter that was evaluated last to its first calls, and saves that beside the adapter. The
 // scenarios must be held out from what it was trained on, and from what it will be measured on.
 func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {

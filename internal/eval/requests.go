@@ -79,6 +79,9 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if err == nil {
 		systems, err = a.initialCalls(c, systems)
 	}
+	if err == nil {
+		err = a.enoughToCalibrate(len(tasks) * max(1, c.Eval.Repeats))
+	}
 	if err != nil {
 		return nil, nil, err
 	}

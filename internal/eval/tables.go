@@ -48,8 +48,8 @@ func (m *Evaluated) judges() (names []string) {
 
 // Notes are what there is to say beside the table: what its columns are, and for each system what they have no room for.
 func (m *Evaluated) Notes(results stats.Results) []string {
-	notes := []string{"first call: it is the first gold call, arguments and all; whole episode: all checks pass",
-		"extra calls: beyond the gold calls, in the mean"}
+	notes := append(m.otherForms(), "first call: it is the first gold call, arguments and all; whole episode: all checks pass",
+		"extra calls: beyond the gold calls, in the mean")
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if m.Drawn != "" {
 		add("%s", m.Drawn)
@@ -151,8 +151,29 @@ func (b *bench) report(measured *Evaluated) error {
 	return err
 }
 
+// otherForms says of each system how many of its answers hold a call in another form than it is read in: what a table of rates
+// would put down to the model.
+func (m *Evaluated) otherForms() (out []string) {
+	for _, s := range m.Systems {
+		var forms job.Forms
+		for _, e := range s.Episodes {
+			forms.Add(e.Trajectory)
+		}
+		if forms.Held == 0 {
+			continue
+		}
+		next := "hone sft on demonstrations teaches the form that is read"
+		if form := forms.Most(); form.Name != "" {
+			next = "model.tool_format: " + form.Name + " has it asked for and read so, or " + next
+		}
+		out = append(out, fmt.Sprintf("%s: %s, which no rate counts as a call; %s", s.Name, forms, next))
+	}
+	return out
+}
+
 // remarks are what the page says of an evaluation that may stop early, in the place of what its record cannot say again.
 func (m *Evaluated) remarks() (out []string) {
+	out = m.otherForms()
 	if m.NotRun > 0 {
 		out = append(out, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of scenarios; those that hold are these.", fault.Count(m.NotRun, "scenario")))
 	}

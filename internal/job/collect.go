@@ -35,6 +35,7 @@ type Tally struct {
 	shown                     int                           // that hone sft learns from
 	refused                   int                           // gold solutions that a server refused, which are among those that it spoilt
 	unknown                   int                           // gold answers that nothing shown says, which are left out
+	forms                     Forms                         // of answers that hold a call which was not read
 	invented                  *trajectory.Trajectory        // the first of them
 }
 
@@ -63,6 +64,9 @@ func (t *Tally) say(j *Job) {
 	if t.unscored != "" {
 		j.Say("note: %s could not be scored, the first by: %s; the same command scores them again", fault.Count(t.Outcomes[trajectory.JudgeError], "episode"), t.unscored)
 	}
+	if t.forms.Held > 0 {
+		j.Say("%s", t.forms)
+	}
 	if t.unknown > 0 {
 		j.Say("left out: %s that could not be known, the first: %s: %s; next: %s", fault.Count(t.unknown, "gold answer"), t.invented.ScenarioID, t.invented.Error, mendUnknown(j.Path, t.invented))
 	}
@@ -82,6 +86,7 @@ func (t *Tally) total() int {
 }
 
 func (t *Tally) add(x *trajectory.Trajectory) {
+	t.forms.Add(x)
 	t.Outcomes[x.Outcome]++
 	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
 		t.lost = x.Error
@@ -361,7 +366,7 @@ func (j *Job) collect(ctx context.Context, l *Episodes, x Collection, p rollout.
 		ended.add(t)
 		report("collect", ended.total(), len(list), l.howEnded(s.Scenario, t))
 		if !unread {
-			unread = j.sayUnread(t)
+			unread = j.sayUnread(t, x.Client.IsHones())
 		}
 		return nil
 	}
@@ -394,29 +399,6 @@ func (j *Job) asBegun(l *Episodes, trained config.Config) (err error) {
 	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
 	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, sample int) string { return sampleID(id, sample) }}
 	return nil
-}
-
-// sayUnread says that the endpoint left a call or reasoning in a text, and whether the base to be trained writes calls in that form: else it
-// would learn another model's form as words.
-func (j *Job) sayUnread(t *trajectory.Trajectory) bool {
-	base := j.Config.Model.Base
-	for _, turn := range t.Turns {
-		if form, unread := llm.UnreadCall(turn.Content); unread {
-			why := base + " would learn it as words"
-			if own := j.toolFormat(); own == form.Name {
-				why = base + " writes calls so too, but this one was not made"
-			} else if own != "" {
-				why = base + " writes calls in the form " + own + ", and would learn these as words"
-			}
-			j.Say("warning: the endpoint left a call in the text, in the form of %s (%s); %s; %s", form.Form, form.Name, why, form.Mend())
-			return true
-		}
-		if form, unread := llm.UnsplitReasoning(turn.Content); unread {
-			j.Say("warning: the endpoint left reasoning in the text, in the form of %s, and %s would learn it as words; %s", form.Form, base, form.Mend())
-			return true
-		}
-	}
-	return false
 }
 
 // toolFormat is the form in which the base to be trained writes calls, "" where that model is not here.

@@ -151,7 +151,7 @@ func (t *talks) keep(ctx context.Context, s scenario.Scenario, talk *trajectory.
 	}
 	t.kept++
 	if !t.unread {
-		t.unread = t.sayUnread(talk)
+		t.unread = t.sayUnread(talk, false)
 	}
 	return nil
 }

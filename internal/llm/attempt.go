@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -120,8 +121,16 @@ func (c *Client) attempt(ctx context.Context, body []byte) (Response, advice, er
 	if err != nil {
 		return Response{}, advice{again: true}, &badAnswer{err}
 	}
+	if resp.hones {
+		c.hones.Store(true)
+	}
 	return resp, advice{}, nil
 }
+
+// IsHones reports whether what has answered is hone's own server, by the name of its policy in an answer.
+func (c *Client) IsHones() bool { return c != nil && c.hones.Load() }
+
+var policyVersion = regexp.MustCompile(`^policy-\d+$`)
 
 // badAnswer is an answer with status 200 that is no chat completion.
 type badAnswer struct{ why error }
@@ -135,7 +144,8 @@ func parse(text []byte) (Response, error) {
 			Message      chat.Message `json:"message"`
 			FinishReason string       `json:"finish_reason"`
 		} `json:"choices"`
-		Usage Usage `json:"usage"`
+		Usage       Usage  `json:"usage"`
+		Fingerprint string `json:"system_fingerprint"`
 	}
 	if err := json.Unmarshal(text, &wire); err != nil {
 		return Response{}, fmt.Errorf("the answer is not a chat completion: %w", err)
@@ -145,7 +155,7 @@ func parse(text []byte) (Response, error) {
 	}
 	choice := wire.Choices[0]
 	choice.Message.Role = chat.Assistant
-	return Response{Message: choice.Message, Usage: wire.Usage, FinishReason: choice.FinishReason}, nil
+	return Response{Message: choice.Message, Usage: wire.Usage, FinishReason: choice.FinishReason, hones: policyVersion.MatchString(wire.Fingerprint)}, nil
 }
 
 func (c *Client) statusError(status int, text []byte) error {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"hone/internal/chat"
@@ -57,6 +58,7 @@ type Client struct {
 	budget *Budget
 	mine   Budget // what this client has used
 	turns  turns
+	hones  atomic.Bool // hone's own server has answered
 
 	pace    *pace
 	breaker breaker
@@ -145,6 +147,8 @@ type Response struct {
 	FinishReason string       `json:"finish_reason"`     // "stop", "length", "tool_calls", or the endpoint's own
 	Seconds      float64      `json:"seconds,omitempty"` // that it took when it was asked for, whenever that was; 0 of an answer that another hone kept
 	Cached       bool         `json:"-"`                 // answered by the cache, nothing was spent
+
+	hones bool // hone's own server answered
 }
 
 // StatusError is an answer other than 200. It is inside the *fault.Error that Chat returns.

@@ -1,6 +1,9 @@
 package llm
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Markup is a form in which models write calls and reasoning, and what makes a server of it read them.
 type Markup struct {
@@ -64,8 +67,40 @@ func UnreadCall(content string, tools ...string) (Markup, bool) {
 	return Markup{}, false
 }
 
+// Almost is the form of what is a call in all but form in the text of an answer: UnreadCall's, or one that no server reads.
+func Almost(content string, tools ...string) (Markup, bool) {
+	if m, ok := UnreadCall(content, tools...); ok {
+		return m, true
+	}
+	flat := strings.Join(strings.Fields(content), "")
+	if loneJSON.MatchString(flat) {
+		return Markup{Form: "JSON alone"}, true
+	}
+	for _, name := range tools {
+		quoted := regexp.QuoteMeta(name)
+		for _, x := range []struct{ form, pattern string }{
+			{"a name before JSON", `(?m)^\W*` + quoted + `\W*\s*\{\s*"`},
+			{"a call of Python", `(?m)^[\s>*` + "`" + `-]*(?:\w+\s*=\s*)?(?:await\s+)?(?:\w+\.)?` + quoted + `\s*\((?:\s*\)|\s*\{|\s*\w+\s*[=:]|\s*["'])`},
+			{"ReAct", `(?mi)^\W*action\W*:\W*` + quoted + `\b`},
+			{"tags of the tool's name", `<` + quoted + `(?:\s[^<>]*)?(?:/>|>(?s:.*?)</` + quoted + `>)`},
+			{"an attribute", `<\w+[^<>]*\bname\s*=\s*["']?` + quoted + `["']?[^<>]*>`},
+		} {
+			if of, err := regexp.Compile(x.pattern); err == nil && of.MatchString(content) {
+				return Markup{Form: x.form}, true
+			}
+		}
+	}
+	return Markup{}, false
+}
+
+// loneJSON is an object, without white space, that names what is called and has arguments, in the words in use.
+var loneJSON = regexp.MustCompile(`[{,]["']?(?:name|tool|tool_name|function|function_name|action|recipient_name)["']?:["'][\w./-]+["'],["']?(?:arguments|parameters|params|args|input|tool_input|action_input)["']?:["']?[{\[]`)
+
 // Mend is what helps.
 func (m Markup) Mend() string {
+	if m.VLLM == "" {
+		return "no server reads this form: hone sft on demonstrations teaches one that is read"
+	}
 	if m.SGLang == "" {
 		return "restart vLLM with " + m.VLLM
 	}

@@ -110,6 +110,11 @@ func (x *Exchange) Decide(action, why string, args ...any) {
 	x.w.Header().Add(DecisionHeader, text)
 }
 
+// Warn says in the log what a person may want to change. args are pairs, as slog has them.
+func (x *Exchange) Warn(what string, args ...any) {
+	x.proxy.o.Logger.Warn(what, append([]any{"request", x.ID, "mode", x.proxy.o.Mode.Name()}, args...)...)
+}
+
 // printable is a text as a header may hold it.
 func printable(text string) string {
 	text = strings.Map(func(r rune) rune {

@@ -48,7 +48,8 @@ const (
 	NoCall  Reason = "no_call" // the small model calls nothing
 	Unsure  Reason = "unsure"  // its confidence is below the threshold
 	Invalid Reason = "invalid" // its call is of no tool there is, or does not fit the tool's schema
-	Failed  Reason = "failed"  // it could not be asked, or not in time
+	Failed  Reason = "failed"  // it could not be asked
+	Late    Reason = "late"    // it did not answer in time
 )
 
 // Propose asks for the calls that answer the last message.

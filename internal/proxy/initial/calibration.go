@@ -66,15 +66,15 @@ func (c *Calibration) Confidence(e Evidence) float64 {
 // Enough reports whether a call is to be proposed.
 func (c *Calibration) Enough(confidence float64) bool { return confidence >= c.Threshold }
 
-// fewest is the fewest calls that a calibration is fitted to.
-const fewest = 20
+// Fewest is the fewest calls that a calibration is fitted to.
+const Fewest = 20
 
 // Fit fits a calibration to what was observed, and takes the lowest threshold at which the share of right calls is at least target.
 // Where no threshold reaches it, nothing will be proposed. Its error is that there is too little to fit to.
 func Fit(seen []Observed, target float64) (Calibration, error) {
 	c := Calibration{Target: target, Calls: len(seen), Threshold: 2}
-	if len(seen) < fewest {
-		return c, &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("cannot calibrate on %s", fault.Count(len(seen), "call")), Why: fmt.Sprintf("it takes %d of held-out scenarios", fewest),
+	if len(seen) < Fewest {
+		return c, &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("cannot calibrate on %s", fault.Count(len(seen), "call")), Why: fmt.Sprintf("it takes %d of held-out scenarios", Fewest),
 			Next: "give more scenarios of the validation split, or an adapter that makes calls"}
 	}
 	c.logistic(seen)

@@ -256,7 +256,7 @@ func TestCalibration(t *testing.T) {
 }
 
 func TestCalibrationOfFewOrHopeless(t *testing.T) {
-	if _, err := Fit(observed(1, fewest-1), 0.9); fault.CodeOf(err) != fault.CodeFailures {
+	if _, err := Fit(observed(1, Fewest-1), 0.9); fault.CodeOf(err) != fault.CodeFailures {
 		t.Errorf("%v", err)
 	}
 	for name, right := range map[string]bool{"all wrong": false, "all right": true} {

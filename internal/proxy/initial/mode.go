@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -88,9 +90,7 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 	}
 	q := &x.Request
 	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, cmp.Or(m.Deadline, 5*time.Second))
-	p := m.Agent.Propose(limited, t.messages, q.Tools, q.ParallelToolCalls != nil && !*q.ParallelToolCalls)
-	cancel()
+	p := m.propose(ctx, t.messages, q.Tools, q.ParallelToolCalls != nil && !*q.ParallelToolCalls)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -108,7 +108,14 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 		return t.speculate(ctx, p)
 	case p.Calls == nil:
 		x.Count(outcomes, 1, "outcome", string(p.Why))
-		return t.askUpstream(ctx, string(p.Why), p.Detail)
+		why := string(p.Why)
+		if p.Why == Late || p.Why == Failed { // what a person can do something about
+			x.Warn("the small model made no call", "reason", why, "detail", p.Detail)
+		}
+		if p.Why == Late {
+			why += ": " + p.Detail
+		}
+		return t.askUpstream(ctx, why, p.Detail)
 	}
 	x.Count(outcomes, 1, "outcome", "proposed")
 	if m.Hands != nil && !isRequired(q.ToolChoice) { // a client that requires a call is to get one
@@ -119,6 +126,34 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 		t.args = append(t.args, "not_executed", why)
 	}
 	return t.propose(p)
+}
+
+// propose asks the small model, which may take so long and no longer.
+func (m *Mode) propose(ctx context.Context, messages []chat.Message, tools []chat.Tool, oneCall bool) Proposal {
+	most := cmp.Or(m.Deadline, 5*time.Second)
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	p := m.Agent.Propose(limited, messages, tools, oneCall)
+	if p.Why == Failed && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		p.Why, p.Detail = Late, fmt.Sprintf("no answer within --deadline %s", most)
+	}
+	return p
+}
+
+// Try measures how long a call takes here: of one short message and one tool, behind one that is not measured, since the
+// first may compile. late tells that most was not enough.
+func (m *Mode) Try(ctx context.Context, most time.Duration) (took time.Duration, late bool) {
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	tool := chat.Tool{Name: "look_up", Description: "Look a word up.", InputSchema: json.RawMessage(`{"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}`)}
+	for range 2 {
+		began := time.Now()
+		m.Agent.Propose(limited, []chat.Message{{Role: chat.User, Content: "Look up the word alder."}}, []chat.Tool{tool}, true)
+		if took = time.Since(began); limited.Err() != nil {
+			return took, true
+		}
+	}
+	return took, false
 }
 
 func newID() string {

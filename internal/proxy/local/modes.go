@@ -1,10 +1,12 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
@@ -67,7 +69,23 @@ func (o *Options) open(ctx context.Context, h *host.Host, c config.Config) (mode
 		unload()
 		return nil, nil, err
 	}
-	return &initial.Mode{Agent: agent, Deadline: o.Deadline, Hands: hands}, func() { leave(); unload() }, nil
+	m := &initial.Mode{Agent: agent, Deadline: o.Deadline, Hands: hands}
+	sayPace(ctx, h, m)
+	return m, func() { leave(); unload() }, nil
+}
+
+// sayPace says how long a call takes here, and warns where requests would not wait for it.
+func sayPace(ctx context.Context, h *host.Host, m *initial.Mode) {
+	deadline := cmp.Or(m.Deadline, 5*time.Second)
+	took, late := m.Try(ctx, 4*deadline)
+	switch {
+	case late:
+		h.Say("warning: a short initial call takes more than %s here, and requests wait for --deadline %s at most: all go to the upstream as they are; give a longer --deadline, a smaller model, or a GPU", took.Round(time.Second), deadline)
+	case took > deadline/2:
+		h.Say("warning: a short initial call takes %s here, and requests wait for --deadline %s at most: longer ones go to the upstream as they are; next: --deadline %s", took.Round(100*time.Millisecond), deadline, (4 * took).Round(time.Second))
+	default:
+		h.Say("a short initial call takes %s here; requests wait for --deadline %s at most", took.Round(10*time.Millisecond), deadline)
+	}
 }
 
 // OpenAgent opens the initial-call agent of an adapter that is calibrated for it. context is of one conversation in tokens, 0 as many as it
