@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -193,7 +194,7 @@ func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *generate.Res
 	case len(made.Scenarios) == 0:
 		return nothingMade(made)
 	}
-	return nil
+	return mostSilent(made.Report.Tools, x.Out)
 }
 
 // subjects are the tools of a catalog as synth has them: which of them may be called without a word of theirs that they
@@ -252,12 +253,54 @@ func sayMade(h *host.Host, made *generate.Result) {
 // installed in.
 func readOnlyPlaces(tools []generate.ToolRow) (servers []string) {
 	for _, t := range tools {
-		if (strings.Contains(t.Why, "EROFS") || strings.Contains(strings.ToLower(t.Why), "read-only file system")) && !slices.Contains(servers, t.Server) {
+		if _, is := readOnlyPlace(t.Why); is && !slices.Contains(servers, t.Server) {
 			servers = append(servers, t.Server)
 		}
 	}
 	return servers
 }
+
+// mostSilent is an error where most of the tools that were tried answered nothing: the scenarios are written, and are of the
+// few that did, which is seldom what a server is meant for.
+func mostSilent(tools []generate.ToolRow, out string) error {
+	tried, silent := 0, []generate.ToolRow{}
+	for _, t := range tools {
+		if t.Tried > 0 {
+			tried++
+		}
+		if t.Tried > 0 && t.Answered == 0 {
+			silent = append(silent, t)
+		}
+	}
+	if 2*len(silent) <= tried {
+		return nil
+	}
+	f := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of the %s that were tried answered nothing", len(silent), fault.Count(tried, "tool")), Where: out,
+		Why:  fmt.Sprintf("%s/%s answers: %s", silent[0].Server, silent[0].Tool, fault.Short(silent[0].Why)),
+		Next: "correct the server's entry (what it asks for in env or args), and give the same command again; the scenarios of the other tools are in " + out}
+	for _, t := range silent {
+		if place, is := readOnlyPlace(t.Why); is {
+			f.Why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))
+			f.Next = fmt.Sprintf("let %s write below its episode's folder: hone servers add PACKAGE -- OPTION '${HONE_EPISODE_DIR}/%s', where OPTION is the server's own for it, or a variable of its env; then the same command", t.Server, place)
+			break
+		}
+	}
+	return f
+}
+
+// readOnlyPlace is the name of what a server wanted to write where nothing may be written, by what it answers.
+func readOnlyPlace(why string) (name string, is bool) {
+	if !strings.Contains(why, "EROFS") && !strings.Contains(strings.ToLower(why), "read-only file system") {
+		return "", false
+	}
+	if path := quotedPath.FindStringSubmatch(why); path != nil {
+		return path[1], true
+	}
+	return "data", true
+}
+
+// quotedPath is a path in quotes, as errors of Node and Python have it; its last part is named.
+var quotedPath = regexp.MustCompile(`['"][^'"]*[/\\]([^'"/\\]+)['"]`)
 
 // nothingMade says why there is no scenario: what the first tool answers, or at which stage all fell.
 func nothingMade(made *generate.Result) error {

@@ -116,7 +116,7 @@ func TestProposesOrPassesOn(t *testing.T) {
 		"takes too long": {func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.ReadAll(r.Body) // a server that has not read the request does not see that the client has gone
 			<-r.Context().Done()
-		}, ask + "}", false, "asked-upstream; failed"},
+		}, ask + "}", false, "asked-upstream; late: no answer within --deadline 300ms"},
 		"no tools":            {sure, `{"messages":[{"role":"user","content":"hi"}]}`, false, "asked-upstream; no-tools"},
 		"tool_choice none":    {sure, ask + `,"tool_choice":"none"}`, false, "asked-upstream; tool-choice"},
 		"two choices":         {sure, ask + `,"n":2}`, false, "asked-upstream; more-asked-for"},
