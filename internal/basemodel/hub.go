@@ -16,7 +16,7 @@ import (
 	"hone/internal/host/assets"
 	"hone/internal/hub"
 	"hone/internal/learn/adapter"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/run"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"hone/internal/fault"
-	"hone/internal/modelfile"
+	"hone/internal/learn/modelfile"
 	"hone/internal/text/render"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/modelfile"
+	"hone/internal/jinja"
+	"hone/internal/learn/modelfile"
 	"hone/internal/text/render"
-	"hone/internal/text/template"
 )
 
 // Of several templates the one is taken that transformers takes, for a conversation with tools and for one without.
@@ -140,11 +140,11 @@ func TestTemplateInPlaceOfSeveral(t *testing.T) {
 // In the template of both each renders as it does alone, whatever stands at its ends.
 func TestTemplatesTogether(t *testing.T) {
 	render := func(source string, tools chat.Value) string {
-		compiled, err := template.Compile("", source)
+		compiled, err := jinja.Compile("", source)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, _, err := compiled.Render(template.Values{Variables: chat.NewObject("tools", tools, "messages", []chat.Value{})})
+		text, _, err := compiled.Render(jinja.Values{Variables: chat.NewObject("tools", tools, "messages", []chat.Value{})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,14 +126,14 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	text, err := contentText(w.Content)
+	text, thought, err := contentText(w.Content)
 	if err != nil {
 		return fmt.Errorf("message with role %q: %w", w.Role, err)
 	}
 	if no, isText := w.Refusal.(string); isText && text == "" && w.Role == Assistant {
 		text = no
 	}
-	for _, also := range []any{w.Reasoning, w.Thinking} {
+	for _, also := range []any{w.Reasoning, w.Thinking, thought} {
 		if text, isText := also.(string); isText && w.ReasoningContent == "" {
 			w.ReasoningContent = text
 		}
@@ -146,34 +146,42 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func contentText(raw json.RawMessage) (string, error) {
+// contentText is the text of a content, and the thoughts that stand among its parts, as Anthropic's clients send them on.
+func contentText(raw json.RawMessage) (text, thought string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return "", nil
+		return "", "", nil
 	}
 	if raw[0] == '"' {
-		var s string
-		err := json.Unmarshal(raw, &s)
-		return s, err
+		err = json.Unmarshal(raw, &text)
+		return text, "", err
 	}
 	var parts []struct {
-		Type    string `json:"type"`
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
+		Type      string `json:"type"`
+		Text      string `json:"text"`
+		Refusal   string `json:"refusal"`
+		Thinking  string `json:"thinking"`
+		Reasoning string `json:"reasoning"`
 	}
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", errors.New("content is neither text nor a list of parts")
+		return "", "", errors.New("content is neither text nor a list of parts")
 	}
-	text := ""
 	for _, p := range parts {
-		if p.Type == "refusal" {
-			p.Type, p.Text = "text", p.Refusal
+		switch p.Type {
+		case "text", "input_text", "output_text":
+			text += p.Text
+		case "refusal":
+			text += p.Refusal
+		case "thinking", "reasoning":
+			thought += p.Thinking + p.Reasoning
+			if p.Thinking+p.Reasoning == "" {
+				thought += p.Text
+			}
+		case "redacted_thinking":
+		default:
+			return "", "", fmt.Errorf("content part of type %q: only text is supported", p.Type)
 		}
-		if p.Type != "text" {
-			return "", fmt.Errorf("content part of type %q: only text is supported", p.Type)
-		}
-		text += p.Text
 	}
-	return text, nil
+	return text, thought, nil
 }
 
 type wireTool struct {

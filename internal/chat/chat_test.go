@@ -77,13 +77,17 @@ func TestMessageContentForms(t *testing.T) {
 		`{"role":"user","content":null}`: "",
 		`{"role":"user"}`:                "",
 		`{"role":"user","content":[]}`:   "",
-		`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`:        "ab",
-		`{"role":"assistant","content":null,"refusal":"No."}`:                                      "No.",
-		`{"role":"assistant","content":"a","refusal":null}`:                                        "a",
-		`{"role":"assistant","content":"a","refusal":"No."}`:                                       "a",
-		`{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`:                      "No.",
-		`{"role":"user","content":null,"refusal":"No."}`:                                           "",
-		`{"role":"user","content": [ {"type":"text","text":"\u00e9"} ],"name":"someone","x":true}`: "é",
+		`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`:                   "ab",
+		`{"role":"assistant","content":null,"refusal":"No."}`:                                                 "No.",
+		`{"role":"assistant","content":"a","refusal":null}`:                                                   "a",
+		`{"role":"assistant","content":"a","refusal":"No."}`:                                                  "a",
+		`{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`:                                 "No.",
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"}]}`:     "a",
+		`{"role":"assistant","content":[{"type":"reasoning","text":"hm"},{"type":"output_text","text":"a"}]}`: "a",
+		`{"role":"assistant","content":[{"type":"redacted_thinking","data":"x"},{"type":"text","text":"a"}]}`: "a",
+		`{"role":"user","content":[{"type":"input_text","text":"a"}]}`:                                        "a",
+		`{"role":"user","content":null,"refusal":"No."}`:                                                      "",
+		`{"role":"user","content": [ {"type":"text","text":"\u00e9"} ],"name":"someone","x":true}`:            "é",
 	} {
 		m := chat.Message{Content: "old", ToolCalls: []chat.ToolCall{{ID: "old"}}}
 		if err := json.Unmarshal([]byte(text), &m); err != nil || m.Content != want || m.ToolCalls != nil {
@@ -122,6 +126,28 @@ func TestToolRoundTripKeepsTheSchemaBytes(t *testing.T) {
 		var got chat.Tool
 		if err := json.Unmarshal(data, &got); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v (%v), want %+v", got, err, want)
+		}
+	}
+}
+
+// A thought among the parts of a content is the message's reasoning, unless it says that elsewhere; arguments may be an object.
+func TestThoughtsAmongParts(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"}]}`:                              "hm",
+		`{"role":"assistant","content":[{"type":"reasoning","reasoning":"h"},{"type":"thinking","thinking":"m"}]}`:                     "hm",
+		`{"role":"assistant","reasoning_content":"so","content":[{"type":"thinking","thinking":"hm"}]}`:                                "so",
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"}],"tool_calls":[{"function":{"name":"f","arguments":{}}}]}`: "hm",
+	} {
+		var m chat.Message
+		if err := json.Unmarshal([]byte(text), &m); err != nil || m.ReasoningContent != want {
+			t.Errorf("%s: %q, %v", text, m.ReasoningContent, err)
+		}
+	}
+	for arguments, want := range map[string]string{`{"a": 1}`: `{"a": 1}`, `"{\"a\": 1}"`: `{"a": 1}`, `null`: "", `""`: "", `[1]`: "[1]"} {
+		var m chat.Message
+		err := json.Unmarshal([]byte(`{"role":"assistant","tool_calls":[{"id":"1","function":{"name":"f","arguments":`+arguments+`}}]}`), &m)
+		if err != nil || m.ToolCalls[0].Arguments != want {
+			t.Errorf("%s: %+v, %v", arguments, m.ToolCalls, err)
 		}
 	}
 }

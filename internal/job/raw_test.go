@@ -12,13 +12,15 @@ import (
 
 // Data that was curated is not read as if it had not been, wherever what was done to it stands.
 func TestUncurated(t *testing.T) {
+	const ops = `{"rows":"x"}` + "\n" + `{"seq":1,"do":"reject"}` + "\n" + `{"seq":2,"do":"undo"}` + "\n"
 	for _, x := range []struct{ name, data, ledger, text, of string }{
-		{"beside the file", "run/rows.jsonl", "run/rows.jsonl.curation.jsonl", "{}\n{}\n", "run/rows.jsonl"},
-		{"in the folder", "run", "run/rows.jsonl.curation.jsonl", "{}\n{}\n", "run/rows.jsonl"},
-		{"in a folder of it", "run", "run/part/rows.jsonl.curation.jsonl", "{}\n{}", "run/part/rows.jsonl"},
-		{"beside the folder", "run", "run.curation.jsonl", "{}\n{}\n", "run"},
-		{"of a folder with a slash", "run/", "run.curation.jsonl", "{}\n{}\n", "run"},
-		{"of another file", "run/rows.jsonl", "run/others.jsonl.curation.jsonl", "{}\n{}\n", ""},
+		{"beside the file", "run/rows.jsonl", "run/rows.jsonl.curation.jsonl", ops, "run/rows.jsonl"},
+		{"in the folder", "run", "run/rows.jsonl.curation.jsonl", ops, "run/rows.jsonl"},
+		{"in a folder of it", "run", "run/part/rows.jsonl.curation.jsonl", strings.TrimSpace(ops), "run/part/rows.jsonl"},
+		{"beside the folder", "run", "run.curation.jsonl", ops, "run"},
+		{"of a folder with a slash", "run/", "run.curation.jsonl", ops, "run"},
+		{"of another file", "run/rows.jsonl", "run/others.jsonl.curation.jsonl", ops, ""},
+		{"without an operation", "run/rows.jsonl", "run/rows.jsonl.curation.jsonl", `{"rows":"x"}` + "\n", ""},
 		{"empty", "run/rows.jsonl", "run/rows.jsonl.curation.jsonl", " \n", ""},
 		{"none", "run/rows.jsonl", "run/notes.txt", "{}\n", ""},
 	} {
