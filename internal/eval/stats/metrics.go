@@ -43,6 +43,9 @@ func (r Row) invalidCalls() float64 { return float64(r.NumInvalidCalls + r.NumMa
 // withUser is 1 for an episode that had a simulated user.
 func withUser(r Row) float64 { return oneIf(r.NumUserTurns > 0) }
 
+// rewardName is the name of the one amount that may be negative.
+const rewardName = "reward"
+
 // Metrics are all there are, in the order in which they are shown.
 func Metrics() []Metric {
 	perEpisode := func(value func(Row) float64) func(Row) (float64, float64) {
@@ -90,7 +93,7 @@ func Metrics() []Metric {
 		{"user_out_of_scope", "conversations that ended because the user was not told how to go on", Rate, "", 0, func(r Row) (float64, float64) {
 			return oneIf(r.UserEnded == trajectory.EndedByOutOfScope), withUser(r)
 		}},
-		{"reward", "reward", Amount, "", 1, perEpisode(func(r Row) float64 { return r.Reward })},
+		{rewardName, "reward", Amount, "", 1, perEpisode(func(r Row) float64 { return r.Reward })},
 		{"seconds", "time, but for that in which a simulated user wrote", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.Seconds })},
 		{"model_seconds", "time that the episode waited for the model: compiling at its first use, and the turns of other episodes, count too", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ModelSeconds })},
 		{"tool_seconds", "time in which tools answered calls, without the start and the end of servers", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ToolSeconds })},

@@ -24,8 +24,14 @@ import (
 // the rarer outcome 96 to 98%, and in none less than 94%. An amount has mean +- t sqrt(v); of one cluster nothing is known, and both ends are the mean.
 //
 // Fewer than 5 clusters with a success, or with a failure, are TooFew: such an interval covers up to 99% of rare outcomes.
+//
+// Counts, times and costs are never negative, and so is no end of theirs.
 func Estimate(rows []Row, m Metric, b Bootstrap) Interval {
-	return estimate(gather(rows, m), m.Scale, b)
+	out := estimate(gather(rows, m), m.Scale, b)
+	if m.Scale == Amount && m.Name != rewardName {
+		out.Low = max(0, out.Low)
+	}
+	return out
 }
 
 func estimate(units map[string]*unit, scale Scale, b Bootstrap) Interval {

@@ -34,3 +34,24 @@ func TestStudent(t *testing.T) {
 	}
 	near(t, "normal tail", normalTail(1.959963984540054), 0.975, 1e-12)
 }
+
+// Counts and times have no negative end, rewards may.
+func TestNoNegativeCounts(t *testing.T) {
+	var rows []Row
+	for i, n := range []int{0, 0, 0, 0, 0, 9} {
+		rows = append(rows, Row{ScenarioID: string(rune('a' + i)), NumGold: 1, NumExtraCalls: n, Seconds: float64(n), Reward: float64(-n)})
+	}
+	seen := 0
+	for _, m := range Metrics() {
+		got := Estimate(rows, m, Bootstrap{Level: 0.95})
+		if negative := got.Low < 0; m.Scale == Amount && negative != (m.Name == rewardName) {
+			t.Errorf("%s: from %g", m.Name, got.Low)
+		}
+		if m.Name == "extra_calls" || m.Name == rewardName {
+			seen++
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d of the metrics are there", seen)
+	}
+}

@@ -122,6 +122,11 @@ func (p *Parser) jsonCall(text []byte, keys ...string) (c call, err error) {
 	if c.name == "" {
 		return call{}, errors.New(`"name" is missing or empty`)
 	}
+	value, more := string(arguments), contains(c.repairs, repair.IgnoredMember) // they may stand there under another name
+	if p.o.Repair && !more && (value == "" || value == "null" || value == `""`) {
+		c.repairs, c.arguments = append(c.repairs, repair.MissingArguments), "{}"
+		return c, nil
+	}
 	if arguments == nil {
 		return call{}, fmt.Errorf("%q is missing", keys[0])
 	}
@@ -150,7 +155,7 @@ func (p *Parser) setArguments(c *call, value jsontext.Value, key string) error {
 	return nil
 }
 
-func contains(keys []string, name string) bool {
+func contains[T comparable](keys []T, name T) bool {
 	for _, k := range keys {
 		if k == name {
 			return true

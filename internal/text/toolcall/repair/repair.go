@@ -46,6 +46,7 @@ const (
 	MissingClosingTag Kind = "missing_closing_tag" // a call whose closing tag did not come
 	UnquotedString    Kind = "unquoted_string"     // a string without the form's quotes
 	RepeatedID        Kind = "repeated_id"         // a call with the id of an earlier one
+	MissingArguments  Kind = "missing_arguments"   // a call that leaves out its arguments, or has null or an empty text there: {}
 )
 
 const (
