@@ -190,7 +190,7 @@ func designOfRun(path string) (d stats.Design, note string, err error) {
 	return d, note, nil
 }
 
-// designOf is observedDesign of an evaluation that has a system.
+// designOf is designOfRun of an evaluation that has a system.
 func designOf(c stats.Comparison) (d stats.Design, note string) {
 	d, repeated := stats.Observe(c.Systems[0].Rows, c.Systems[len(c.Systems)-1].Rows, c.Bootstrap)
 	switch {

@@ -17,7 +17,7 @@ type Numbers struct {
 	Facts      []Fact                   `json:"facts,omitempty"`
 	Notes      []string                 `json:"notes,omitempty"`
 	Remarks    []string                 `json:"remarks,omitempty"` // of the notes, those that only the process knew that measured
-	Power      *Power                   `json:"power,omitempty"`   // nil with fewer than two systems
+	Power      *stats.ObservedPower     `json:"power,omitempty"`   // nil with fewer than two systems
 	Learnt     map[string]*stats.Learnt `json:"learnt,omitempty"`  // what each system was trained with
 	Terms      []Term                   `json:"terms,omitempty"`
 	Stages     []Stage                  `json:"stages,omitempty"`
@@ -35,7 +35,7 @@ type Term struct {
 
 // Numbers computes the numbers of the page.
 func (p Page) Numbers() Numbers {
-	n := Numbers{Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: slices.Concat(p.Remarks, p.Notes), Remarks: p.Remarks, Confidence: p.Confidence(), Power: p.power(), Learnt: p.Learnt, Terms: p.terms(), Stages: p.Stages, NumGroups: len(p.Groups)}
+	n := Numbers{Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: slices.Concat(p.Remarks, p.Notes), Remarks: p.Remarks, Confidence: p.Confidence(), Power: p.ObservedPower(), Learnt: p.Learnt, Terms: p.terms(), Stages: p.Stages, NumGroups: len(p.Groups)}
 	n.Stages = slices.Clone(n.Stages)
 	for i, s := range n.Stages { // JSON has no numbers that are not finite
 		n.Stages[i].Steps = nil

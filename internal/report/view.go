@@ -46,7 +46,7 @@ type view struct {
 	None      []string // metrics that are 0 for all
 	Terms     []panel
 	Table     []tableRow
-	Detect    *drawnPower
+	Detect    *powerTable
 
 	Stages              []drawnStage
 	WorstGroups, Best   []drawnGroup

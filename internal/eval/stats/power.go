@@ -167,6 +167,46 @@ func Observe(old, new []Row, b Bootstrap) (d Design, repeated bool) {
 	return d, repeated
 }
 
+// PagePower is the probability with which a difference is to be found, in what a page says of it.
+const PagePower = 0.8
+
+// ObservedPower is how small a difference the evaluation can find, and how many scenarios smaller ones take, by what was seen of two
+// systems: the first and the last.
+type ObservedPower struct {
+	Old        string     `json:"old"`
+	New        string     `json:"new"`
+	Rate       float64    `json:"rate"`                  // of Old, see Design
+	Within     float64    `json:"within"`                // correlation of two attempts of one system at a scenario
+	Across     float64    `json:"across"`                // and of two systems
+	FamilySize float64    `json:"family_size,omitempty"` // scenarios of a family, see Design; 0 without families
+	Family     float64    `json:"family,omitempty"`      // correlation of the differences of two of them
+	Repeated   bool       `json:"repeated"`
+	Scenarios  int        `json:"scenarios"`  // that both have
+	Repeats    int        `json:"repeats"`    // of each
+	Detectable float64    `json:"detectable"` // the smallest gain that is found with a probability of 0.8
+	Found      bool       `json:"found"`      // false: not even the largest gain there can be is
+	Rows       []PowerRow `json:"rows"`
+}
+
+// ObservedPower is nil without two systems, and where the old one does all scenarios or none: how scenarios differ is not known then.
+func (c Comparison) ObservedPower() *ObservedPower {
+	if len(c.Systems) < 2 {
+		return nil
+	}
+	old, new := c.Systems[0], c.Systems[len(c.Systems)-1]
+	d, repeated := Observe(old.Rows, new.Rows, c.Bootstrap)
+	n := Compare(old.Rows, new.Rows, Completion(), Bootstrap{NumResamples: 1}).N
+	if d.Rate <= 0 || d.Rate >= 1 || n == 0 {
+		return nil
+	}
+	out := ObservedPower{Old: old.Name, New: new.Name, Rate: d.Rate, Within: d.Within, Across: d.Across, FamilySize: d.FamilySize, Family: d.Family, Repeated: repeated, Scenarios: n, Repeats: max(1, new.NumRepeats())}
+	out.Detectable, out.Found = d.Detectable(n, PagePower, out.Repeats)
+	repeats := []int{1, 2, 4, out.Repeats}
+	slices.Sort(repeats)
+	out.Rows = PowerTable(d, []float64{0.01, 0.02, 0.05, 0.1, 0.2}, slices.Compact(repeats), []float64{PagePower})
+	return &out
+}
+
 // observeFamilies sets FamilySize and Family by the rates of scenarios in both systems. Differences are taken from their mean, of which
 // each is a part: two that have nothing in common would have the covariance -variance / n, which is added.
 func (d *Design) observeFamilies(families []string, rates [2][]float64) {
