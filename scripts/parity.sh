@@ -78,7 +78,7 @@ go test -count=1 ./internal/hub -run TestPeer -peer "$(python_for $script)"
 sh scripts/vllm.sh .venv-peer/vllm
 
 for sink in tfevents mlflow wandb; do
-	script=internal/run/metrics/$sink/testdata/parity.py
+	script=internal/run/metrics/trackers/testdata/$sink/parity.py
 	echo "== $script"
 	"$(python_for $script)" $script
 done

@@ -21,9 +21,9 @@ import (
 	"hone/internal/run/metrics"
 )
 
-var server = flag.String("mlflow", "", "URL of a real tracking server: what it is asked and answers is recorded as testdata/contract.json")
+var server = flag.String("mlflow", "", "URL of a real tracking server: what it is asked and answers is recorded as testdata/mlflow/contract.json")
 
-const contract = "testdata/contract.json"
+const contract = "testdata/mlflow/contract.json"
 
 // exchange is one request of the contract and its answer.
 type exchange struct {
@@ -90,7 +90,7 @@ func drive(t *testing.T, o Options) {
 }
 
 // What is asked is what a real tracking server was seen to take, and its answers are understood. make parity records it anew and looks at what
-// the server then has (testdata/parity.py).
+// the server then has (testdata/mlflow/parity.py).
 func TestContract(t *testing.T) {
 	if *server != "" {
 		r := &recorder{}

@@ -15,14 +15,14 @@ import (
 	"hone/internal/run/metrics"
 )
 
-var update = flag.Bool("update", false, "write testdata/golden.tfevents anew; make parity then looks whether TensorBoard reads it")
+var update = flag.Bool("update", false, "write testdata/tfevents/golden.tfevents anew; make parity then looks whether TensorBoard reads it")
 
 var began = time.Unix(1_700_000_000, 250_000_000)
 
-// goldenRows are those of testdata/golden.json.
+// goldenRows are those of testdata/tfevents/golden.json.
 func goldenRows(t *testing.T) (rows []metrics.Row) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/golden.json")
+	text, err := os.ReadFile("testdata/tfevents/golden.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func only(t *testing.T, dir string) string {
 	return filepath.Join(dir, files[0].Name())
 }
 
-// The bytes are those that TensorBoard was seen to read (testdata/parity.py).
+// The bytes are those that TensorBoard was seen to read (testdata/tfevents/parity.py).
 func TestGolden(t *testing.T) {
 	rows, dir := goldenRows(t), t.TempDir()
 	w := Open(dir, "grpo", began, rows[:1], func(err error) { t.Error(err) })
@@ -63,11 +63,11 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile("testdata/golden.tfevents", got, 0o644); err != nil {
+		if err := os.WriteFile("testdata/tfevents/golden.tfevents", got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile("testdata/golden.tfevents")
+	want, err := os.ReadFile("testdata/tfevents/golden.tfevents")
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes differ from the %d of the golden file; %v", len(got), len(want), err)
 	}

@@ -69,7 +69,7 @@ func fake(t *testing.T) (o Options, record string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stands, err := filepath.Abs("testdata/fake")
+	stands, err := filepath.Abs("testdata/wandb/fake")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func fake(t *testing.T) (o Options, record string) {
 	return Options{Python: python, Dir: t.TempDir(), Env: append(os.Environ(), "PYTHONPATH="+stands, "PYTHONDONTWRITEBYTECODE=1", "WANDB_RECORD="+record)}, record
 }
 
-// wandb is asked for what the real one was seen to take (testdata/parity.py): each step once, over the axis of its stage.
+// wandb is asked for what the real one was seen to take (testdata/wandb/parity.py): each step once, over the axis of its stage.
 func TestBridge(t *testing.T) {
 	if *real != "" {
 		if warned := drive(t, Options{Python: *real, Dir: *folder, Env: os.Environ()}); warned != nil {
