@@ -41,8 +41,8 @@ import (
 	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
 	"hone/internal/run/metrics"
-	"hone/internal/run/metrics/mlflow"
 	"hone/internal/run/metrics/prometheus"
+	"hone/internal/run/metrics/trackers"
 	"hone/internal/run/metrics/wandb"
 	"hone/internal/toolset"
 )
@@ -104,8 +104,8 @@ func (w wired) learning() []acting {
 		{"(sft's adapter)", last[train.Options](w, "sft").LoRA, lora}, {"(the sampler's)", last[sample.Options](w, "train").LoRA, lora},
 		{"metrics.target", last[metrics.Options](w, "train").Target, 0.66}, {"(what may reach it)", last[metrics.Options](w, "train").Measures, true},
 		{"metrics.tfevents", exists("trained/tfevents"), false},
-		{"metrics.mlflow.url", last[mlflow.Options](w, "train").URL, "http://127.0.0.1:1"}, {"metrics.mlflow.experiment", last[mlflow.Options](w, "dpo").Experiment, "theirs"},
-		{"metrics.mlflow.token_env", last[mlflow.Options](w, "sft").Token, "sesame"}, {"(what a tracker is told of the configuration)", last[mlflow.Options](w, "train").Params["grpo.group_size"], "3"},
+		{"metrics.mlflow.url", last[trackers.Options](w, "train").URL, "http://127.0.0.1:1"}, {"metrics.mlflow.experiment", last[trackers.Options](w, "dpo").Experiment, "theirs"},
+		{"metrics.mlflow.token_env", last[trackers.Options](w, "sft").Token, "sesame"}, {"(what a tracker is told of the configuration)", last[trackers.Options](w, "train").Params["grpo.group_size"], "3"},
 		{"metrics.wandb.project", last[wandb.Options](w, "train").Project, "shop"}, {"metrics.wandb.entity", last[wandb.Options](w, "train").Entity, "us"},
 		{"metrics.wandb.mode", last[wandb.Options](w, "sft").Mode, "online"}, {"metrics.wandb.python", last[wandb.Options](w, "dpo").Python, "./no-python"},
 		{"metrics.prometheus.address", last[prometheus.Options](w, "train").Address, "127.0.0.1:0"}, {"metrics.prometheus.file", strings.Contains(contents(w.t, "ours.prom"), `hone_step_tokens{run="preferred",stage="dpo"}`), true},

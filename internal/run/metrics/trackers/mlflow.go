@@ -1,5 +1,5 @@
-// Package mlflow sends metrics to a tracking server of MLflow, by its REST API 2.0 (mlflow.org, REST API).
-package mlflow
+// Package trackers sends metrics to a tracking server of MLflow, by its REST API 2.0 (mlflow.org, REST API).
+package trackers
 
 import (
 	"bytes"
