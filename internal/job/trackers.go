@@ -57,14 +57,14 @@ func (o outside) mlflow() []metrics.Sink {
 	if c.URL == "" {
 		return nil
 	}
-	x := trackers.Options{URL: c.URL, Experiment: c.Experiment, Name: o.name(), Main: o.main, Began: o.began, Params: o.params(), Warn: o.warn}
+	x := trackers.MLflowOptions{URL: c.URL, Experiment: c.Experiment, Name: o.name(), Main: o.main, Began: o.began, Params: o.params(), Warn: o.warn}
 	if c.TokenEnv != "" {
 		if x.Token, _ = o.LookupEnv(c.TokenEnv); x.Token == "" {
 			o.warn("mlflow: the variable " + c.TokenEnv + " is not set, so no token is sent")
 		}
 	}
 	o.Opens(x)
-	return o.follow("mlflow", trackers.New(x))
+	return o.follow("mlflow", trackers.NewMLflow(x))
 }
 
 func (o outside) wandb() []metrics.Sink {

@@ -18,8 +18,8 @@ import (
 	"hone/internal/run/metrics"
 )
 
-// Options say where a run is tracked, and what is known of it at its beginning.
-type Options struct {
+// MLflowOptions say where a run is tracked, and what is known of it at its beginning.
+type MLflowOptions struct {
 	URL        string // of the server: http://HOST:PORT
 	Token      string // sent as a bearer; "" sends none
 	Experiment string // made where it is not there
@@ -31,19 +31,19 @@ type Options struct {
 	Warn       func(text string) // is told of parameters that the server does not take; nil: nobody is
 }
 
-// Server implements metrics.Tracker. Make one with New.
-type Server struct {
-	o    Options
+// MLflow implements metrics.Tracker. Make one with New.
+type MLflow struct {
+	o    MLflowOptions
 	id   string
 	made bool // by an Open that failed afterwards: the run's parameters are not there yet
 }
 
-// New returns a tracker. Nothing is sent yet.
-func New(o Options) *Server {
+// NewMLflow returns a tracker. Nothing is sent yet.
+func NewMLflow(o MLflowOptions) *MLflow {
 	if o.Client == nil {
 		o.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	return &Server{o: o}
+	return &MLflow{o: o}
 }
 
 // Bounds of the API: of one request of log-batch, and of a parameter's value.
@@ -73,7 +73,7 @@ type logBatch struct {
 }
 
 // Open implements metrics.Tracker.
-func (s *Server) Open(ctx context.Context, id string) (string, error) {
+func (s *MLflow) Open(ctx context.Context, id string) (string, error) {
 	if s.made {
 		return s.id, s.params(ctx)
 	}
@@ -83,7 +83,7 @@ func (s *Server) Open(ctx context.Context, id string) (string, error) {
 			s.id = id
 			return id, nil
 		}
-		if f, ok := err.(*refusal); !ok || f.Code != notThere {
+		if f, ok := err.(*refusal); !ok || f.Code != mlflowMissing {
 			return "", err
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Server) Open(ctx context.Context, id string) (string, error) {
 }
 
 // params sends the configuration.
-func (s *Server) params(ctx context.Context) error {
+func (s *MLflow) params(ctx context.Context) error {
 	var list []param
 	for _, key := range slices.Sorted(maps.Keys(s.o.Params)) {
 		value := s.o.Params[key]
@@ -130,7 +130,7 @@ func (s *Server) params(ctx context.Context) error {
 }
 
 // sendParams sends all that the server takes: those before 2.3 take no value of more than 500 characters.
-func (s *Server) sendParams(ctx context.Context, list []param) error {
+func (s *MLflow) sendParams(ctx context.Context, list []param) error {
 	err := s.call(ctx, "POST", "runs/log-batch", logBatch{RunID: s.id, Params: list}, nil)
 	switch {
 	case !isRefused(err):
@@ -153,7 +153,7 @@ func isRefused(err error) bool {
 }
 
 // experiment is the ID of the experiment, which is made where it is not there.
-func (s *Server) experiment(ctx context.Context) (string, error) {
+func (s *MLflow) experiment(ctx context.Context) (string, error) {
 	var found struct {
 		Experiment struct {
 			ID string `json:"experiment_id"`
@@ -163,7 +163,7 @@ func (s *Server) experiment(ctx context.Context) (string, error) {
 	if err == nil {
 		return found.Experiment.ID, nil
 	}
-	if f, ok := err.(*refusal); !ok || f.Code != notThere {
+	if f, ok := err.(*refusal); !ok || f.Code != mlflowMissing {
 		return "", err
 	}
 	var made struct {
@@ -174,7 +174,7 @@ func (s *Server) experiment(ctx context.Context) (string, error) {
 }
 
 // Send implements metrics.Tracker.
-func (s *Server) Send(ctx context.Context, rows []metrics.Row) error {
+func (s *MLflow) Send(ctx context.Context, rows []metrics.Row) error {
 	var list []metric
 	for _, r := range rows {
 		for _, name := range slices.Sorted(maps.Keys(r.Values)) {
@@ -190,17 +190,17 @@ func (s *Server) Send(ctx context.Context, rows []metrics.Row) error {
 }
 
 // Close implements metrics.Tracker.
-func (s *Server) Close(ctx context.Context, status metrics.Status) error {
+func (s *MLflow) Close(ctx context.Context, status metrics.Status) error {
 	word := map[metrics.Status]string{metrics.Finished: "FINISHED", metrics.Failed: "FAILED", metrics.Stopped: "KILLED"}[status]
 	return s.call(ctx, "POST", "runs/update", map[string]any{"run_id": s.id, "status": word, "end_time": time.Now().UnixMilli()}, nil)
 }
 
-var illegal = regexp.MustCompile(`[^A-Za-z0-9_\-. :/]`)
+var notInMLflow = regexp.MustCompile(`[^A-Za-z0-9_\-. :/]`)
 
 // legal is a name with the characters alone that MLflow takes.
-func legal(name string) string { return illegal.ReplaceAllString(name, "_") }
+func legal(name string) string { return notInMLflow.ReplaceAllString(name, "_") }
 
-const notThere = "RESOURCE_DOES_NOT_EXIST"
+const mlflowMissing = "RESOURCE_DOES_NOT_EXIST"
 
 // refusal is an error of the server's.
 type refusal struct {
@@ -219,7 +219,7 @@ func (r *refusal) Error() string {
 }
 
 // call asks the server. into is nil where the answer does not matter.
-func (s *Server) call(ctx context.Context, method, path string, body, into any) error {
+func (s *MLflow) call(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
 		var err error

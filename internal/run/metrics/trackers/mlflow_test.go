@@ -21,9 +21,9 @@ import (
 	"hone/internal/run/metrics"
 )
 
-var server = flag.String("mlflow", "", "URL of a real tracking server: what it is asked and answers is recorded as testdata/mlflow/contract.json")
+var mlflowServer = flag.String("mlflow", "", "URL of a real tracking server: what it is asked and answers is recorded as testdata/mlflow/contract.json")
 
-const contract = "testdata/mlflow/contract.json"
+const mlflowContract = "testdata/mlflow/contract.json"
 
 // exchange is one request of the contract and its answer.
 type exchange struct {
@@ -69,8 +69,8 @@ func steady(body []byte) json.RawMessage {
 	return out.Bytes()
 }
 
-// drive tracks a run that is stopped and goes on, as hone does.
-func drive(t *testing.T, o Options) {
+// driveMLflow tracks a run that is stopped and goes on, as hone does.
+func driveMLflow(t *testing.T, o MLflowOptions) {
 	t.Helper()
 	at := time.UnixMilli(1_700_000_000_123)
 	o.Experiment, o.Name, o.Main, o.Began = "hone contract", "run1", "grpo", at
@@ -80,10 +80,10 @@ func drive(t *testing.T, o Options) {
 	}
 	file := filepath.Join(t.TempDir(), "mlflow.json")
 	warn := func(text string) { t.Error(text) }
-	f := metrics.Follow("mlflow", file, New(o), []metrics.Row{
+	f := metrics.Follow("mlflow", file, NewMLflow(o), []metrics.Row{
 		row("grpo", 0, map[string]float64{"reward": 0.5, "rewards/c(x)/mean": -1}), row("grpo", 1, map[string]float64{"reward": 0.625})}, warn)
 	f.Close(metrics.Stopped)
-	f = metrics.Follow("mlflow", file, New(o), []metrics.Row{
+	f = metrics.Follow("mlflow", file, NewMLflow(o), []metrics.Row{
 		row("grpo", 0, map[string]float64{"reward": 0.5}), row("grpo", 1, map[string]float64{"reward": 0.625}),
 		row("validation", 2, map[string]float64{"success": 1, "eval_loss": 1e-9}), row("grpo", 2, map[string]float64{"reward": 2})}, warn)
 	f.Close(metrics.Finished)
@@ -92,18 +92,18 @@ func drive(t *testing.T, o Options) {
 // What is asked is what a real tracking server was seen to take, and its answers are understood. make parity records it anew and looks at what
 // the server then has (testdata/mlflow/parity.py).
 func TestContract(t *testing.T) {
-	if *server != "" {
+	if *mlflowServer != "" {
 		r := &recorder{}
-		drive(t, Options{URL: *server, Client: &http.Client{Transport: r}})
+		driveMLflow(t, MLflowOptions{URL: *mlflowServer, Client: &http.Client{Transport: r}})
 		text, err := json.MarshalIndent(r.list, "", " ")
 		if err == nil {
-			err = os.WriteFile(contract, append(text, '\n'), 0o644)
+			err = os.WriteFile(mlflowContract, append(text, '\n'), 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	text, err := os.ReadFile(contract)
+	text, err := os.ReadFile(mlflowContract)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestContract(t *testing.T) {
 		_, _ = w.Write(want.Answer)
 	}))
 	defer recorded.Close()
-	drive(t, Options{URL: recorded.URL + "/"})
+	driveMLflow(t, MLflowOptions{URL: recorded.URL + "/"})
 	if n != len(list) || n < 8 {
 		t.Errorf("%d of %d requests were made", n, len(list))
 	}
@@ -166,7 +166,7 @@ func TestServersThatRefuse(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	x := New(Options{URL: s.URL, Token: "sesame", Experiment: "e"})
+	x := NewMLflow(MLflowOptions{URL: s.URL, Token: "sesame", Experiment: "e"})
 	if id, err := x.Open(t.Context(), "old"); id != "new" || err != nil {
 		t.Errorf("%q, %v", id, err)
 	}
@@ -225,7 +225,7 @@ func TestParametersThatAreRefused(t *testing.T) {
 	}))
 	defer s.Close()
 	var warned []string
-	x := New(Options{URL: s.URL, Experiment: "e", Main: "grpo", Params: map[string]string{"a": "1", "rollout.system": strings.Repeat("x", 501), "z": "2"},
+	x := NewMLflow(MLflowOptions{URL: s.URL, Experiment: "e", Main: "grpo", Params: map[string]string{"a": "1", "rollout.system": strings.Repeat("x", 501), "z": "2"},
 		Warn: func(text string) { warned = append(warned, text) }})
 	if id, err := x.Open(t.Context(), ""); err == nil {
 		t.Errorf("%q, and the server failed", id)
