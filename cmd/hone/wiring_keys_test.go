@@ -41,7 +41,6 @@ import (
 	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
 	"hone/internal/run/metrics"
-	"hone/internal/run/metrics/prometheus"
 	"hone/internal/run/metrics/trackers"
 	"hone/internal/run/metrics/wandb"
 	"hone/internal/toolset"
@@ -108,7 +107,7 @@ func (w wired) learning() []acting {
 		{"metrics.mlflow.token_env", last[trackers.MLflowOptions](w, "sft").Token, "sesame"}, {"(what a tracker is told of the configuration)", last[trackers.MLflowOptions](w, "train").Params["grpo.group_size"], "3"},
 		{"metrics.wandb.project", last[wandb.Options](w, "train").Project, "shop"}, {"metrics.wandb.entity", last[wandb.Options](w, "train").Entity, "us"},
 		{"metrics.wandb.mode", last[wandb.Options](w, "sft").Mode, "online"}, {"metrics.wandb.python", last[wandb.Options](w, "dpo").Python, "./no-python"},
-		{"metrics.prometheus.address", last[prometheus.Options](w, "train").Address, "127.0.0.1:0"}, {"metrics.prometheus.file", strings.Contains(contents(w.t, "ours.prom"), `hone_step_tokens{run="preferred",stage="dpo"}`), true},
+		{"metrics.prometheus.address", last[trackers.PrometheusOptions](w, "train").Address, "127.0.0.1:0"}, {"metrics.prometheus.file", strings.Contains(contents(w.t, "ours.prom"), `hone_step_tokens{run="preferred",stage="dpo"}`), true},
 		{"engine.micro_batch", t.MicroBatch, 2}, {"engine.recompute", t.Recompute, train.RecomputeLayer},
 		{"engine.row_multiple", t.RowMultiple, 48}, {"engine.moments", t.EightBitMoments, true},
 		{"engine.packing", []int{last[train.Options](w, "sft").TreeTokens, last[train.Options](w, "dpo").TreeTokens, t.TreeTokens}, []int{1024, 1024, 0}},

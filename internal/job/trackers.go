@@ -9,7 +9,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
-	"hone/internal/run/metrics/prometheus"
 	"hone/internal/run/metrics/trackers"
 	"hone/internal/run/metrics/wandb"
 )
@@ -86,11 +85,11 @@ func (o outside) prometheus() []metrics.Sink {
 	if c.Address == "" && c.File == "" {
 		return nil
 	}
-	x := prometheus.Options{Address: c.Address, File: c.File, Run: o.name(), Warn: func(err error) {
+	x := trackers.PrometheusOptions{Address: c.Address, File: c.File, Run: o.name(), Warn: func(err error) {
 		o.warn(fmt.Sprintf("Prometheus cannot be shown all metrics: %v", err))
 	}}
 	o.Opens(x)
-	e := prometheus.Open(x, o.kept)
+	e := trackers.OpenPrometheus(x, o.kept)
 	if e.Address() != "" {
 		o.Say("metrics: http://%s/metrics", e.Address())
 	}

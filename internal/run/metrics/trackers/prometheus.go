@@ -1,6 +1,4 @@
-// Package prometheus shows the latest metrics of a run to Prometheus: at an address of this machine, or in a file for the textfile collector of
-// its node exporter.
-package prometheus
+package trackers
 
 import (
 	"bytes"
@@ -14,18 +12,18 @@ import (
 	"hone/internal/run/metrics"
 )
 
-// Options say where metrics are shown. Either may be empty.
-type Options struct {
+// PrometheusOptions say where metrics are shown. Either may be empty.
+type PrometheusOptions struct {
 	Address string // of this machine alone: 127.0.0.1:9464
 	File    string // whose name ends in .prom, written anew after each step
 	Run     string // its name, a label
 	Warn    func(error)
 }
 
-// Exporter is a metrics.Sink. A metric NAME of a row is the gauge hone_NAME with the labels run and stage; what is no letter, digit or
+// Prometheus is a metrics.Sink. A metric NAME of a row is the gauge hone_NAME with the labels run and stage; what is no letter, digit or
 // underscore in it is an underscore.
-type Exporter struct {
-	o      Options
+type Prometheus struct {
+	o      PrometheusOptions
 	meter  *metrics.Meter
 	server *http.Server
 	done   chan struct{} // the server has ended
@@ -39,11 +37,11 @@ const (
 	ended   = "hone_ended"
 )
 
-// Open begins to listen, and shows what the run has. What cannot be done is told to o.Warn, and left out.
-func Open(o Options, rows []metrics.Row) *Exporter {
+// OpenPrometheus begins to listen, and shows what the run has. What cannot be done is told to o.Warn, and left out.
+func OpenPrometheus(o PrometheusOptions, rows []metrics.Row) *Prometheus {
 	help := map[string]string{steps: "Steps of the stage that were taken.", updated: "When the stage's last row was written, in seconds since 1970.",
 		ended: "1 after the run has ended: by its status finished, failed or stopped."}
-	e := &Exporter{o: o, meter: metrics.NewMeter(help), done: make(chan struct{})}
+	e := &Prometheus{o: o, meter: metrics.NewMeter(help), done: make(chan struct{})}
 	for _, r := range rows {
 		e.take(r)
 	}
@@ -52,7 +50,7 @@ func Open(o Options, rows []metrics.Row) *Exporter {
 	return e
 }
 
-func (e *Exporter) listen() {
+func (e *Prometheus) listen() {
 	if e.o.Address == "" {
 		close(e.done)
 		return
@@ -76,7 +74,7 @@ func (e *Exporter) listen() {
 }
 
 // Address is where it listens; "" where it does not.
-func (e *Exporter) Address() string {
+func (e *Prometheus) Address() string {
 	if e.server == nil {
 		return ""
 	}
@@ -84,12 +82,12 @@ func (e *Exporter) Address() string {
 }
 
 // Put implements metrics.Sink.
-func (e *Exporter) Put(r metrics.Row) {
+func (e *Prometheus) Put(r metrics.Row) {
 	e.take(r)
 	e.write()
 }
 
-func (e *Exporter) take(r metrics.Row) {
+func (e *Prometheus) take(r metrics.Row) {
 	labels := e.labels("stage", r.Stage)
 	for name, x := range r.Values {
 		e.meter.Describe(gauge(name), metrics.Means(name))
@@ -102,12 +100,12 @@ func (e *Exporter) take(r metrics.Row) {
 	e.meter.Set(updated, labels, float64(r.At.UnixMilli())/1000)
 }
 
-func (e *Exporter) labels(more ...string) string {
+func (e *Prometheus) labels(more ...string) string {
 	return metrics.Labels(append([]string{"run", e.o.Run}, more...)...)
 }
 
 // write replaces the file whole, as the collector wants it.
-func (e *Exporter) write() {
+func (e *Prometheus) write() {
 	if e.o.File == "" || e.broken {
 		return
 	}
@@ -124,7 +122,7 @@ func (e *Exporter) write() {
 }
 
 // Close implements metrics.Sink. The file stays, and says that the run has ended.
-func (e *Exporter) Close(s metrics.Status) {
+func (e *Prometheus) Close(s metrics.Status) {
 	word := map[metrics.Status]string{metrics.Finished: "finished", metrics.Failed: "failed", metrics.Stopped: "stopped"}[s]
 	e.meter.Set(ended, e.labels("status", word), 1)
 	e.write()
@@ -138,6 +136,6 @@ func (e *Exporter) Close(s metrics.Status) {
 	<-e.done
 }
 
-var illegal = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var notInPrometheus = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
-func gauge(name string) string { return "hone_" + illegal.ReplaceAllString(name, "_") }
+func gauge(name string) string { return "hone_" + notInPrometheus.ReplaceAllString(name, "_") }

@@ -1,4 +1,4 @@
-package prometheus
+package trackers
 
 import (
 	"io"
@@ -17,11 +17,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func row(stage string, step int, name string, x float64) metrics.Row {
+func prometheusRow(stage string, step int, name string, x float64) metrics.Row {
 	return metrics.Row{Stage: stage, Step: step, At: time.UnixMilli(1_700_000_000_500), Values: map[string]float64{name: x}}
 }
 
-const want = `# HELP hone_reward mean of the episodes
+const prometheusText = `# HELP hone_reward mean of the episodes
 # TYPE hone_reward gauge
 hone_reward{run="a\"b",stage="grpo"} 0.5
 # HELP hone_rewards_checks_mean mean score of a reward term before its weight, of the episodes that have it
@@ -43,11 +43,11 @@ hone_updated_timestamp_seconds{run="a\"b",stage="validation"} 1.7000000005e+09
 // The latest value of each metric is shown, in the text form 0.0.4, at the address and in the file alike.
 func TestExporter(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hone.prom")
-	e := Open(Options{Address: "127.0.0.1:0", File: file, Run: `a"b`, Warn: func(err error) { t.Error(err) }},
-		[]metrics.Row{row("grpo", 0, "reward", 0.1)})
-	e.Put(row("validation", 3, "success", 1))
-	e.Put(row("grpo", 3, "rewards/checks/mean", 0.25))
-	e.Put(row("grpo", 4, "reward", 0.5))
+	e := OpenPrometheus(PrometheusOptions{Address: "127.0.0.1:0", File: file, Run: `a"b`, Warn: func(err error) { t.Error(err) }},
+		[]metrics.Row{prometheusRow("grpo", 0, "reward", 0.1)})
+	e.Put(prometheusRow("validation", 3, "success", 1))
+	e.Put(prometheusRow("grpo", 3, "rewards/checks/mean", 0.25))
+	e.Put(prometheusRow("grpo", 4, "reward", 0.5))
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Get("http://" + e.Address() + "/metrics")
 	if err != nil {
@@ -55,10 +55,10 @@ func TestExporter(t *testing.T) {
 	}
 	text, err := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
-	if err != nil || string(text) != want {
-		t.Errorf("%s\nwant\n%s, %v", text, want, err)
+	if err != nil || string(text) != prometheusText {
+		t.Errorf("%s\nwant\n%s, %v", text, prometheusText, err)
 	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != want {
+	if text, err := os.ReadFile(file); err != nil || string(text) != prometheusText {
 		t.Errorf("the file has\n%s, %v", text, err)
 	}
 	e.Close(metrics.Stopped)
@@ -82,9 +82,9 @@ func TestWhatCannotBeShown(t *testing.T) {
 	}
 	defer func() { _ = taken.Close() }()
 	var told []string
-	e := Open(Options{Address: taken.Addr().String(), File: filepath.Join(t.TempDir(), "none", "hone.prom"), Warn: func(err error) { told = append(told, err.Error()) }}, nil)
-	e.Put(row("sft", 0, "loss", 1))
-	e.Put(row("sft", 1, "loss", 1))
+	e := OpenPrometheus(PrometheusOptions{Address: taken.Addr().String(), File: filepath.Join(t.TempDir(), "none", "hone.prom"), Warn: func(err error) { told = append(told, err.Error()) }}, nil)
+	e.Put(prometheusRow("sft", 0, "loss", 1))
+	e.Put(prometheusRow("sft", 1, "loss", 1))
 	e.Close(metrics.Finished)
 	if len(told) != 2 {
 		t.Errorf("%q", told)
