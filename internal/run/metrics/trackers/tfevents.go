@@ -1,5 +1,4 @@
-// Package tfevents writes the files that TensorBoard reads.
-package tfevents
+package trackers
 
 import (
 	"encoding/binary"
@@ -16,9 +15,9 @@ import (
 	"hone/internal/run/metrics"
 )
 
-// Writer keeps one file of events in a folder. A row that comes again has the file written anew under its next name, which TensorBoard, also one
+// TFEvents keeps one file of events in a folder. A row that comes again has the file written anew under its next name, which TensorBoard, also one
 // that is running, takes in the place of the other: so no step is there twice.
-type Writer struct {
+type TFEvents struct {
 	main   string
 	prefix string // path of the file up to its number
 	number int
@@ -34,10 +33,10 @@ type key struct {
 	step  int
 }
 
-// Open makes the folder's file of a run that began at a time, with the rows that the run has, and removes those of earlier attempts. main is
+// OpenTFEvents makes the folder's file of a run that began at a time, with the rows that the run has, and removes those of earlier attempts. main is
 // the stage whose tags begin with train/. warn is told, once, what stops it: it takes no rows from then on.
-func Open(dir, main string, began time.Time, rows []metrics.Row, warn func(error)) *Writer {
-	w := &Writer{main: main, prefix: filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%010d.hone.", began.Unix())), place: map[key]int{}, warn: warn}
+func OpenTFEvents(dir, main string, began time.Time, rows []metrics.Row, warn func(error)) *TFEvents {
+	w := &TFEvents{main: main, prefix: filepath.Join(dir, fmt.Sprintf("events.out.tfevents.%010d.hone.", began.Unix())), place: map[key]int{}, warn: warn}
 	for _, r := range rows {
 		w.keep(r)
 	}
@@ -61,7 +60,7 @@ func Open(dir, main string, began time.Time, rows []metrics.Row, warn func(error
 }
 
 // keep notes a row and reports whether it is there for the first time.
-func (w *Writer) keep(r metrics.Row) (first bool) {
+func (w *TFEvents) keep(r metrics.Row) (first bool) {
 	k := key{r.Stage, r.Step}
 	if at, ok := w.place[k]; ok {
 		w.rows[at] = r
@@ -73,7 +72,7 @@ func (w *Writer) keep(r metrics.Row) (first bool) {
 }
 
 // Put implements metrics.Sink.
-func (w *Writer) Put(r metrics.Row) {
+func (w *TFEvents) Put(r metrics.Row) {
 	if w.broken {
 		return
 	}
@@ -86,13 +85,13 @@ func (w *Writer) Put(r metrics.Row) {
 }
 
 // Close implements metrics.Sink.
-func (w *Writer) Close(metrics.Status) {
+func (w *TFEvents) Close(metrics.Status) {
 	if w.file != nil {
 		_ = w.file.Close() // each row was written at once
 	}
 }
 
-func (w *Writer) fail(err error) {
+func (w *TFEvents) fail(err error) {
 	if err != nil && !w.broken {
 		w.broken = true
 		w.warn(err)
@@ -100,7 +99,7 @@ func (w *Writer) fail(err error) {
 }
 
 // rewrite writes the file anew under the next number, and removes the others.
-func (w *Writer) rewrite(others ...string) error {
+func (w *TFEvents) rewrite(others ...string) error {
 	w.number++
 	path := fmt.Sprintf("%s%06d", w.prefix, w.number)
 	began := time.Time{}

@@ -1,4 +1,4 @@
-package tfevents
+package trackers
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func only(t *testing.T, dir string) string {
 // The bytes are those that TensorBoard was seen to read (testdata/tfevents/parity.py).
 func TestGolden(t *testing.T) {
 	rows, dir := goldenRows(t), t.TempDir()
-	w := Open(dir, "grpo", began, rows[:1], func(err error) { t.Error(err) })
+	w := OpenTFEvents(dir, "grpo", began, rows[:1], func(err error) { t.Error(err) })
 	for _, r := range rows[1:] {
 		w.Put(r)
 	}
@@ -77,13 +77,13 @@ func TestGolden(t *testing.T) {
 func TestStepsThatComeAgain(t *testing.T) {
 	rows, dir := goldenRows(t), filepath.Join(t.TempDir(), "[run]") // no pattern
 	whole := t.TempDir()
-	w := Open(whole, "grpo", began, nil, func(err error) { t.Error(err) })
+	w := OpenTFEvents(whole, "grpo", began, nil, func(err error) { t.Error(err) })
 	for _, r := range rows {
 		w.Put(r)
 	}
 	w.Close(metrics.Finished)
 
-	first := Open(dir, "grpo", began, nil, func(err error) { t.Error(err) })
+	first := OpenTFEvents(dir, "grpo", began, nil, func(err error) { t.Error(err) })
 	for _, r := range append(rows[:3:3], rows[0]) {
 		r.Values = map[string]float64{"reward": -1}
 		first.Put(r)
@@ -94,7 +94,7 @@ func TestStepsThatComeAgain(t *testing.T) {
 	if err := os.WriteFile(torn, text[:len(text)-5], 0o600); err != nil { // as a kill leaves it
 		t.Fatal(err)
 	}
-	again := Open(dir, "grpo", began, rows[:2], func(err error) { t.Error(err) }) // what the ledger has
+	again := OpenTFEvents(dir, "grpo", began, rows[:2], func(err error) { t.Error(err) }) // what the ledger has
 	for _, r := range rows[1:] {
 		again.Put(r)
 	}
@@ -117,7 +117,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []error
-	w := Open(path, "grpo", began, rows, func(err error) { told = append(told, err) })
+	w := OpenTFEvents(path, "grpo", began, rows, func(err error) { told = append(told, err) })
 	w.Put(rows[0])
 	w.Put(rows[0])
 	w.Close(metrics.Finished)
