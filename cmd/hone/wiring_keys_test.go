@@ -42,7 +42,6 @@ import (
 	"hone/internal/recipe"
 	"hone/internal/run/metrics"
 	"hone/internal/run/metrics/trackers"
-	"hone/internal/run/metrics/wandb"
 	"hone/internal/toolset"
 )
 
@@ -105,8 +104,8 @@ func (w wired) learning() []acting {
 		{"metrics.tfevents", exists("trained/tfevents"), false},
 		{"metrics.mlflow.url", last[trackers.MLflowOptions](w, "train").URL, "http://127.0.0.1:1"}, {"metrics.mlflow.experiment", last[trackers.MLflowOptions](w, "dpo").Experiment, "theirs"},
 		{"metrics.mlflow.token_env", last[trackers.MLflowOptions](w, "sft").Token, "sesame"}, {"(what a tracker is told of the configuration)", last[trackers.MLflowOptions](w, "train").Params["grpo.group_size"], "3"},
-		{"metrics.wandb.project", last[wandb.Options](w, "train").Project, "shop"}, {"metrics.wandb.entity", last[wandb.Options](w, "train").Entity, "us"},
-		{"metrics.wandb.mode", last[wandb.Options](w, "sft").Mode, "online"}, {"metrics.wandb.python", last[wandb.Options](w, "dpo").Python, "./no-python"},
+		{"metrics.wandb.project", last[trackers.WandBOptions](w, "train").Project, "shop"}, {"metrics.wandb.entity", last[trackers.WandBOptions](w, "train").Entity, "us"},
+		{"metrics.wandb.mode", last[trackers.WandBOptions](w, "sft").Mode, "online"}, {"metrics.wandb.python", last[trackers.WandBOptions](w, "dpo").Python, "./no-python"},
 		{"metrics.prometheus.address", last[trackers.PrometheusOptions](w, "train").Address, "127.0.0.1:0"}, {"metrics.prometheus.file", strings.Contains(contents(w.t, "ours.prom"), `hone_step_tokens{run="preferred",stage="dpo"}`), true},
 		{"engine.micro_batch", t.MicroBatch, 2}, {"engine.recompute", t.Recompute, train.RecomputeLayer},
 		{"engine.row_multiple", t.RowMultiple, 48}, {"engine.moments", t.EightBitMoments, true},

@@ -10,7 +10,6 @@ import (
 	"hone/internal/run"
 	"hone/internal/run/metrics"
 	"hone/internal/run/metrics/trackers"
-	"hone/internal/run/metrics/wandb"
 )
 
 // outside opens the sinks of a run that other programs read.
@@ -71,10 +70,10 @@ func (o outside) wandb() []metrics.Sink {
 	if c.Project == "" {
 		return nil
 	}
-	x := wandb.Options{Python: c.Python, Env: o.Environ, Log: o.dir.Log, Dir: o.dir.Path, Project: c.Project, Entity: c.Entity, Name: o.name(), Mode: c.Mode,
+	x := trackers.WandBOptions{Python: c.Python, Env: o.Environ, Log: o.dir.Log, Dir: o.dir.Path, Project: c.Project, Entity: c.Entity, Name: o.name(), Mode: c.Mode,
 		Main: o.main, Stages: slices.DeleteFunc([]string{"sft", "grpo", "copies"}, func(s string) bool { return s == o.main }), Config: o.params()}
 	o.Opens(x)
-	return o.follow("wandb", wandb.New(x))
+	return o.follow("wandb", trackers.NewWandB(x))
 }
 
 func (o outside) prometheus() []metrics.Sink {

@@ -1,4 +1,7 @@
-// Package trackers sends metrics to a tracking server of MLflow, by its REST API 2.0 (mlflow.org, REST API).
+// Package trackers copies the rows of a run to programs that show them: to a tracking server of MLflow, by its REST API 2.0 (mlflow.org,
+// REST API); to Weights & Biases, by the user's own Python with wandb in it, which runs as a child process and is fed lines of JSON;
+// to Prometheus, at an address of this machine or in a file for the textfile collector of its node exporter; and to the files that
+// TensorBoard reads.
 package trackers
 
 import (

@@ -10,12 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"hone/internal/run/metrics"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func prometheusRow(stage string, step int, name string, x float64) metrics.Row {
 	return metrics.Row{Stage: stage, Step: step, At: time.UnixMilli(1_700_000_000_500), Values: map[string]float64{name: x}}

@@ -1,5 +1,5 @@
 """Has hone's bridge log a run by the real wandb, offline, and reads the files that wandb would sync.
-Needs: internal/run/metrics/wandb/testdata/wandb/requirements.txt
+Needs: internal/run/metrics/trackers/testdata/wandb/requirements.txt
 """
 
 import glob
@@ -36,7 +36,7 @@ def records(path):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    subprocess.run(["go", "test", "-count=1", "./internal/run/metrics/wandb", "-run", "TestBridge$", "-wandb", sys.executable, "-wandb-dir", folder],
+    subprocess.run(["go", "test", "-count=1", "./internal/run/metrics/trackers", "-run", "TestBridge$", "-wandb", sys.executable, "-wandb-dir", folder],
                    check=True, cwd=HERE.parents[5])
     rows, ids, axes, exits = [], set(), {}, []
     for path in sorted(glob.glob(f"{folder}/wandb/offline-run-*/*.wandb")):

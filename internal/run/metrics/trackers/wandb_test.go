@@ -1,4 +1,4 @@
-package wandb
+package trackers
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	real   = flag.String("wandb", "", "a Python with wandb, in the place of the one that stands for it")
-	folder = flag.String("wandb-dir", "", "where the real one's files are left")
+	wandbPython = flag.String("wandb", "", "a Python with wandb, in the place of the one that stands for it")
+	wandbFolder = flag.String("wandb-dir", "", "where the real one's files are left")
 )
 
 func TestMain(m *testing.M) {
@@ -29,21 +29,21 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func row(stage string, step int, values map[string]float64) metrics.Row {
+func wandbRow(stage string, step int, values map[string]float64) metrics.Row {
 	return metrics.Row{Stage: stage, Step: step, Values: values}
 }
 
-// drive logs a run that is stopped and goes on, as hone does.
-func drive(t *testing.T, o Options) (warned []string) {
+// driveWandB logs a run that is stopped and goes on, as hone does.
+func driveWandB(t *testing.T, o WandBOptions) (warned []string) {
 	t.Helper()
 	o.Project, o.Name, o.Mode, o.Main, o.Stages, o.Config = "hone contract", "run1", "offline", "grpo", []string{"sft"}, map[string]string{"grpo.steps": "4"}
 	o.Log = &bytes.Buffer{}
 	file := filepath.Join(t.TempDir(), "wandb.json")
 	warn := func(text string) { warned = append(warned, text) }
-	rows := []metrics.Row{row("grpo", 0, map[string]float64{"reward": 0.5}), row("grpo", 1, map[string]float64{"reward": 0.625})}
-	metrics.Follow("wandb", file, New(o), rows, warn).Close(metrics.Stopped)
-	rows = append(rows, row("validation", 2, map[string]float64{"success": 1}), row("sft", 0, map[string]float64{"loss": 1e-9}))
-	metrics.Follow("wandb", file, New(o), rows, warn).Close(metrics.Finished)
+	rows := []metrics.Row{wandbRow("grpo", 0, map[string]float64{"reward": 0.5}), wandbRow("grpo", 1, map[string]float64{"reward": 0.625})}
+	metrics.Follow("wandb", file, NewWandB(o), rows, warn).Close(metrics.Stopped)
+	rows = append(rows, wandbRow("validation", 2, map[string]float64{"success": 1}), wandbRow("sft", 0, map[string]float64{"loss": 1e-9}))
+	metrics.Follow("wandb", file, NewWandB(o), rows, warn).Close(metrics.Finished)
 	return warned
 }
 
@@ -52,7 +52,7 @@ const axes = `{"axis": "train/global_step", "metric": "eval/*"}
 {"axis": "train/global_step", "metric": "train/*"}
 `
 
-const want = `{"id": null, "init": {"config": {"grpo.steps": "4"}, "mode": "offline", "name": "run1", "project": "hone contract"}}
+const wandbInit = `{"id": null, "init": {"config": {"grpo.steps": "4"}, "mode": "offline", "name": "run1", "project": "hone contract"}}
 ` + axes + `{"row": {"train/global_step": 0, "train/reward": 0.5}}
 {"row": {"train/global_step": 1, "train/reward": 0.625}}
 {"exit": 1}
@@ -62,8 +62,8 @@ const want = `{"id": null, "init": {"config": {"grpo.steps": "4"}, "mode": "offl
 {"exit": 0}
 `
 
-// fake is a Python in which wandb is the one of testdata.
-func fake(t *testing.T) (o Options, record string) {
+// fakeWandB is a Python in which wandb is the one of testdata.
+func fakeWandB(t *testing.T) (o WandBOptions, record string) {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -74,33 +74,33 @@ func fake(t *testing.T) (o Options, record string) {
 		t.Fatal(err)
 	}
 	record = filepath.Join(t.TempDir(), "record")
-	return Options{Python: python, Dir: t.TempDir(), Env: append(os.Environ(), "PYTHONPATH="+stands, "PYTHONDONTWRITEBYTECODE=1", "WANDB_RECORD="+record)}, record
+	return WandBOptions{Python: python, Dir: t.TempDir(), Env: append(os.Environ(), "PYTHONPATH="+stands, "PYTHONDONTWRITEBYTECODE=1", "WANDB_RECORD="+record)}, record
 }
 
 // wandb is asked for what the real one was seen to take (testdata/wandb/parity.py): each step once, over the axis of its stage.
 func TestBridge(t *testing.T) {
-	if *real != "" {
-		if warned := drive(t, Options{Python: *real, Dir: *folder, Env: os.Environ()}); warned != nil {
+	if *wandbPython != "" {
+		if warned := driveWandB(t, WandBOptions{Python: *wandbPython, Dir: *wandbFolder, Env: os.Environ()}); warned != nil {
 			t.Errorf("%q", warned)
 		}
 	}
-	o, record := fake(t)
-	warned := drive(t, o)
+	o, record := fakeWandB(t)
+	warned := driveWandB(t, o)
 	got, err := os.ReadFile(record)
-	if err != nil || string(got) != want || warned != nil {
-		t.Errorf("%s\nwant\n%s\n%q, %v", got, want, warned, err)
+	if err != nil || string(got) != wandbInit || warned != nil {
+		t.Errorf("%s\nwant\n%s\n%q, %v", got, wandbInit, warned, err)
 	}
 }
 
 // A child that dies is begun again with the run that it had, and a Python without wandb is told of.
 func TestBridgeThatFails(t *testing.T) {
-	o, record := fake(t)
+	o, record := fakeWandB(t)
 	o.Main, o.Log = "grpo", &bytes.Buffer{}
-	b := New(o)
+	b := NewWandB(o)
 	if id, err := b.Open(t.Context(), ""); id != "made" || err != nil {
 		t.Fatal(id, err)
 	}
-	died := []metrics.Row{row("grpo", 0, map[string]float64{"die": 1})}
+	died := []metrics.Row{wandbRow("grpo", 0, map[string]float64{"die": 1})}
 	if err := b.Send(t.Context(), died); err == nil || !strings.Contains(err.Error(), "out of luck") {
 		t.Errorf("%v", err)
 	}
@@ -114,21 +114,21 @@ func TestBridgeThatFails(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	o.Env = append(os.Environ(), "PYTHONPATH="+t.TempDir(), "PYTHONNOUSERSITE=1", "PYTHONHOME="+t.TempDir())
-	if _, err := New(o).Open(t.Context(), ""); err == nil || !strings.Contains(err.Error(), o.Python+" ended: ") {
+	if _, err := NewWandB(o).Open(t.Context(), ""); err == nil || !strings.Contains(err.Error(), o.Python+" ended: ") {
 		t.Errorf("%v", err)
 	}
 	o.Python = filepath.Join(t.TempDir(), "python")
-	if _, err := New(o).Open(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "python") {
+	if _, err := NewWandB(o).Open(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "python") {
 		t.Errorf("%v", err)
 	}
 }
 
 // A Python that does not end, or leaves a process that has its pipes, holds nobody up.
 func TestNobodyWaitsForPython(t *testing.T) {
-	begin := func(t *testing.T) (b *Bridge, record string) {
-		o, record := fake(t)
+	begin := func(t *testing.T) (b *WandB, record string) {
+		o, record := fakeWandB(t)
 		o.Main, o.Log = "grpo", &bytes.Buffer{}
-		b = New(o)
+		b = NewWandB(o)
 		b.grace = time.Millisecond
 		if _, err := b.Open(t.Context(), ""); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestNobodyWaitsForPython(t *testing.T) {
 	}
 	t.Run("a process lives on", func(t *testing.T) {
 		b, _ := begin(t)
-		if err := b.Send(t.Context(), []metrics.Row{row("grpo", 0, map[string]float64{"service": 1})}); err != nil {
+		if err := b.Send(t.Context(), []metrics.Row{wandbRow("grpo", 0, map[string]float64{"service": 1})}); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Close(t.Context(), metrics.Finished); err != nil {
@@ -152,13 +152,13 @@ func TestNobodyWaitsForPython(t *testing.T) {
 	})
 	t.Run("a process lives on, and Python does not", func(t *testing.T) {
 		b, _ := begin(t)
-		if err := b.Send(t.Context(), []metrics.Row{row("grpo", 0, map[string]float64{"service": 1, "die": 1})}); err == nil {
+		if err := b.Send(t.Context(), []metrics.Row{wandbRow("grpo", 0, map[string]float64{"service": 1, "die": 1})}); err == nil {
 			t.Error("that is no error")
 		}
 	})
 	t.Run("Python does not end", func(t *testing.T) {
 		b, record := begin(t)
-		if err := b.Send(t.Context(), []metrics.Row{row("grpo", 0, map[string]float64{"linger": 1})}); err != nil {
+		if err := b.Send(t.Context(), []metrics.Row{wandbRow("grpo", 0, map[string]float64{"linger": 1})}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, late := context.WithCancel(t.Context())

@@ -1,12 +1,10 @@
-// Package wandb hands metrics to Weights & Biases by the user's own Python with wandb in it, which runs as a child process and is fed lines of
-// JSON. hone itself knows nothing of its protocol, and never needs it.
-package wandb
+package trackers
 
 import (
 	"bufio"
 	"bytes"
 	"context"
-	_ "embed" // bridge.py
+	_ "embed" // wandb_bridge.py
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,11 +17,11 @@ import (
 	"hone/internal/run/metrics"
 )
 
-//go:embed bridge.py
+//go:embed wandb_bridge.py
 var bridge string
 
-// Options say where a run is logged.
-type Options struct {
+// WandBOptions say where a run is logged.
+type WandBOptions struct {
 	Python  string   // a program, with wandb installed
 	Env     []string // of the child, whole; an API key among it is wandb's
 	Log     io.Writer
@@ -37,16 +35,16 @@ type Options struct {
 	Config  map[string]string
 }
 
-// Bridge implements metrics.Tracker. Make one with New.
-type Bridge struct {
-	o     Options
+// WandB implements metrics.Tracker. Make one with New.
+type WandB struct {
+	o     WandBOptions
 	id    string
 	child *child // nil where none runs
 	grace time.Duration
 }
 
-// New returns a tracker. Nothing is run yet.
-func New(o Options) *Bridge { return &Bridge{o: o, grace: grace} }
+// NewWandB returns a tracker. Nothing is run yet.
+func NewWandB(o WandBOptions) *WandB { return &WandB{o: o, grace: grace} }
 
 // grace is how long is waited for what a Python that has ended still says: wandb's service is a process of its own with the same pipe.
 const grace = 5 * time.Second
@@ -66,7 +64,7 @@ type answer struct {
 }
 
 // Open implements metrics.Tracker.
-func (b *Bridge) Open(ctx context.Context, id string) (string, error) {
+func (b *WandB) Open(ctx context.Context, id string) (string, error) {
 	init := map[string]any{"project": b.o.Project, "name": b.o.Name, "mode": b.o.Mode, "dir": b.o.Dir, "config": b.o.Config}
 	if b.o.Entity != "" {
 		init["entity"] = b.o.Entity
@@ -93,14 +91,14 @@ func (b *Bridge) Open(ctx context.Context, id string) (string, error) {
 }
 
 // axis is the metric that rows of a stage are drawn over: steps of validations are those of the stage that is validated.
-func (b *Bridge) axis(stage string) string {
+func (b *WandB) axis(stage string) string {
 	if stage == metrics.ValidationStage {
 		stage = b.o.Main
 	}
 	return metrics.Tag(b.o.Main, stage, "global_step")
 }
 
-func (b *Bridge) start() error {
+func (b *WandB) start() error {
 	c := &child{command: exec.Command(b.o.Python, "-u", "-c", bridge), talk: &tail{to: b.o.Log}}
 	c.command.Env, c.command.Stderr, c.command.WaitDelay = b.o.Env, c.talk, b.grace
 	out, err := c.command.StdoutPipe()
@@ -119,7 +117,7 @@ func (b *Bridge) start() error {
 }
 
 // ask sends a line and waits for its answer. After an error there is no child any more.
-func (b *Bridge) ask(ctx context.Context, message any) (a answer, err error) {
+func (b *WandB) ask(ctx context.Context, message any) (a answer, err error) {
 	text, err := json.Marshal(message)
 	if err != nil {
 		return a, err
@@ -151,7 +149,7 @@ func (b *Bridge) ask(ctx context.Context, message any) (a answer, err error) {
 }
 
 // Send implements metrics.Tracker.
-func (b *Bridge) Send(ctx context.Context, rows []metrics.Row) error {
+func (b *WandB) Send(ctx context.Context, rows []metrics.Row) error {
 	if b.child == nil { // it ended
 		if _, err := b.Open(ctx, b.id); err != nil {
 			return err
@@ -173,7 +171,7 @@ func (b *Bridge) Send(ctx context.Context, rows []metrics.Row) error {
 }
 
 // Close implements metrics.Tracker.
-func (b *Bridge) Close(ctx context.Context, s metrics.Status) error {
+func (b *WandB) Close(ctx context.Context, s metrics.Status) error {
 	if b.child == nil {
 		return nil
 	}
