@@ -18,7 +18,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/chat"
-	"hone/internal/mcp/chaos"
 )
 
 // The three ways to make the same call on the same server, to be read as ratios: a pipe and no protocol code at all,
@@ -26,7 +25,7 @@ import (
 
 func chaosArgs(t testing.TB) Server {
 	t.Helper()
-	return self(t, "chaos", "sound", string(chaos.Legacy), "")
+	return self(t, "chaos", "sound", string(Legacy), "")
 }
 
 func BenchmarkCallPipe(b *testing.B) {

@@ -10,14 +10,13 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
-	"hone/internal/mcp/chaos"
 )
 
 func chatCall(tool string) chat.ToolCall { return chat.ToolCall{ID: "1", Name: tool, Arguments: "{}"} }
 
 func TestChangedToolsAreReadBetweenEpisodes(t *testing.T) {
 	for _, transport := range []string{viaStdio, viaHTTP} {
-		for _, era := range []chaos.Era{chaos.Legacy, chaos.Modern} {
+		for _, era := range []Era{Legacy, Modern} {
 			t.Run(fmt.Sprint(transport, era), func(t *testing.T) {
 				var mu sync.Mutex
 				var told []Change

@@ -13,14 +13,13 @@ import (
 	"go.uber.org/goleak"
 
 	"hone/internal/chat"
-	"hone/internal/mcp/chaos"
 )
 
 // chaosCase is one behaviour on one transport in one era.
 type chaosCase struct {
-	behaviour chaos.Behaviour
+	behaviour Behaviour
 	transport string
-	era       chaos.Era
+	era       Era
 }
 
 func (c chaosCase) String() string {
@@ -28,9 +27,9 @@ func (c chaosCase) String() string {
 }
 
 func chaosCases() (all []chaosCase) {
-	for _, b := range chaos.Behaviours() {
+	for _, b := range Behaviours() {
 		for _, transport := range []string{viaStdio, viaHTTP} {
-			for _, era := range []chaos.Era{chaos.Legacy, chaos.Modern} {
+			for _, era := range []Era{Legacy, Modern} {
 				if (b.Only == "" || b.Only == transport) && (b.Era == "" || b.Era == era) {
 					all = append(all, chaosCase{b, transport, era})
 				}
@@ -52,7 +51,7 @@ func (c chaosCase) run(t *testing.T) seen {
 	dir := t.TempDir()
 	server := Server{Isolation: PerSession}
 	if c.transport == viaHTTP {
-		s := chaos.New(c.behaviour, c.era, "")
+		s := New(c.behaviour, c.era, "")
 		h := httptest.NewServer(s)
 		defer h.Close()
 		defer h.CloseClientConnections()
@@ -144,7 +143,7 @@ func alternate(cases []chaosCase) (some []chaosCase) {
 		if same && c.behaviour.Name != behaviour {
 			n, behaviour = n+1, c.behaviour.Name
 		}
-		if era := []chaos.Era{chaos.Legacy, chaos.Modern}[n%2]; !same || c.era == era {
+		if era := []Era{Legacy, Modern}[n%2]; !same || c.era == era {
 			some = append(some, c)
 		}
 	}
@@ -154,8 +153,8 @@ func alternate(cases []chaosCase) (some []chaosCase) {
 // Each behaviour, on each transport that it is for; make soak plays all in both eras.
 func TestChaosMatrix(t *testing.T) {
 	cases := chaosCases()
-	if len(cases) < 160 || len(chaos.Behaviours()) < 40 {
-		t.Fatalf("%d cases of %d behaviours", len(cases), len(chaos.Behaviours()))
+	if len(cases) < 160 || len(Behaviours()) < 40 {
+		t.Fatalf("%d cases of %d behaviours", len(cases), len(Behaviours()))
 	}
 	some := alternate(cases)
 	played := map[string]bool{}

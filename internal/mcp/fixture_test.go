@@ -19,8 +19,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
-
-	"hone/internal/mcp/chaos"
 )
 
 // The servers that the tests start are this test binary, started again with "fixture" and a mode.
@@ -60,11 +58,11 @@ func runFixture(mode string, args []string) {
 		fmt.Println("Starting the server...\n\n{\"level\":30,\"msg\":\"ready\"}\n[1]")
 		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
 	case "chaos":
-		b, ok := chaos.Find(args[0])
+		b, ok := Find(args[0])
 		if !ok {
 			os.Exit(9)
 		}
-		chaos.New(b, chaos.Era(args[1]), args[2]).Stdio()
+		New(b, Era(args[1]), args[2]).Stdio()
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no such database")
 		os.Exit(4)

@@ -12,22 +12,21 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/mcp/chaos"
 )
 
 // Each test here is a defect found in the source of another trainer's MCP client.
 
 // chaosPool is a pool on one misbehaving server, and the server where it is in this process.
-func chaosPool(t *testing.T, behaviour string, era chaos.Era, transport string, isolation Isolation, o Options) (*Pool, *chaos.Server) {
+func chaosPool(t *testing.T, behaviour string, era Era, transport string, isolation Isolation, o Options) (*Pool, *ChaosServer) {
 	t.Helper()
-	b, ok := chaos.Find(behaviour)
+	b, ok := Find(behaviour)
 	if !ok {
 		t.Fatalf("no behaviour %q", behaviour)
 	}
-	var s *chaos.Server
+	var s *ChaosServer
 	server := Server{Isolation: isolation}
 	if transport == viaHTTP {
-		s = chaos.New(b, era, "")
+		s = New(b, era, "")
 		h := httptest.NewServer(s)
 		t.Cleanup(h.Close)
 		t.Cleanup(s.Stop)
@@ -41,7 +40,7 @@ func chaosPool(t *testing.T, behaviour string, era chaos.Era, transport string, 
 
 func TestDefectToolsPastPageOneVanish(t *testing.T) {
 	for _, behaviour := range []string{"list-endless", "list-empty-cursor"} {
-		p, _ := chaosPool(t, behaviour, chaos.Legacy, viaHTTP, PerSession, Options{})
+		p, _ := chaosPool(t, behaviour, Legacy, viaHTTP, PerSession, Options{})
 		if len(p.tools.names) < 3 {
 			t.Errorf("%s: tools %v", behaviour, p.tools.names)
 		}
@@ -49,7 +48,7 @@ func TestDefectToolsPastPageOneVanish(t *testing.T) {
 }
 
 func TestDefectTimeoutIsNotPassedOn(t *testing.T) {
-	p, _ := chaosPool(t, "call-hangs", chaos.Modern, viaHTTP, PerSession, Options{Timeout: 50 * time.Millisecond})
+	p, _ := chaosPool(t, "call-hangs", Modern, viaHTTP, PerSession, Options{Timeout: 50 * time.Millisecond})
 	if r := ask(open(t, p, "e"), "target", "{}"); r.Status != trajectory.CallTimeout {
 		t.Errorf("%+v", r)
 	}
@@ -87,7 +86,7 @@ func TestDefectErrorFlagAndStructuredContentAreDropped(t *testing.T) {
 			return strings.Contains(text, `"data":"AQID"`) && strings.Contains(text, "audio/wav") && strings.Contains(text, "resource_link") && strings.Contains(text, `"blob":"AQ=="`)
 		},
 	} {
-		p, _ := chaosPool(t, behaviour, chaos.Modern, viaHTTP, PerSession, Options{})
+		p, _ := chaosPool(t, behaviour, Modern, viaHTTP, PerSession, Options{})
 		if r := ask(open(t, p, "e"), "target", "{}"); !want(r) {
 			t.Errorf("%s: %+v", behaviour, r)
 		}
@@ -109,7 +108,7 @@ func TestDefectRetryRunsAWriteTwice(t *testing.T) {
 		if behaviour == "call-hangs" {
 			o.Timeout = 3 * time.Second // in which the call has to arrive
 		}
-		p, s := chaosPool(t, behaviour, chaos.Legacy, viaHTTP, PerSession, o)
+		p, s := chaosPool(t, behaviour, Legacy, viaHTTP, PerSession, o)
 		r := ask(open(t, p, "e"), "target", "{}")
 		if n := s.Calls.Load(); n != 1 || r.Status == trajectory.CallOK {
 			t.Errorf("%s: delivered %d times, %s", behaviour, n, r.Status)
@@ -158,7 +157,7 @@ func TestDefectLongResultRaises(t *testing.T) {
 }
 
 func TestDefectMalformedToolBreaksAll(t *testing.T) {
-	p, _ := chaosPool(t, "list-malformed-tools", chaos.Legacy, viaHTTP, PerSession, Options{})
+	p, _ := chaosPool(t, "list-malformed-tools", Legacy, viaHTTP, PerSession, Options{})
 	if r := ask(open(t, p, "e"), "add", "{}"); r.Text != "3" {
 		t.Errorf("%+v", r)
 	}

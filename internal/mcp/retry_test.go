@@ -14,7 +14,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/mcp/chaos"
 )
 
 // A server whose first answers to tools/call are lost after the call was carried out.
@@ -65,18 +64,18 @@ func TestOnlyHarmlessCallsAreMadeAgain(t *testing.T) {
 }
 
 func TestRefusedBeforeDeliveryIsMadeAgain(t *testing.T) {
-	p, s := chaosPool(t, "call-429-once", chaos.Modern, viaHTTP, PerSession, Options{})
+	p, s := chaosPool(t, "call-429-once", Modern, viaHTTP, PerSession, Options{})
 	if r := ask(open(t, p, "e"), "target", "{}"); r.Text != "hello" || s.Calls.Load() != 2 {
 		t.Errorf("%+v after %d", r, s.Calls.Load())
 	}
-	p, s = chaosPool(t, "call-429", chaos.Modern, viaHTTP, PerSession, Options{Retries: -1})
+	p, s = chaosPool(t, "call-429", Modern, viaHTTP, PerSession, Options{Retries: -1})
 	if r := ask(open(t, p, "e"), "target", "{}"); r.Status != trajectory.CallTransportError || s.Calls.Load() != 1 {
 		t.Errorf("%+v after %d", r, s.Calls.Load())
 	}
 }
 
 func TestWhoseFaultALostCallIs(t *testing.T) {
-	p, _ := chaosPool(t, "call-500", chaos.Legacy, viaHTTP, PerSession, Options{})
+	p, _ := chaosPool(t, "call-500", Legacy, viaHTTP, PerSession, Options{})
 	if r := ask(open(t, p, "e"), "target", "{}"); r.Outcome != trajectory.EnvironmentError {
 		t.Errorf("the server answers 500: %+v", r)
 	}
@@ -93,7 +92,7 @@ func TestWhoseFaultALostCallIs(t *testing.T) {
 	if _, err := Dial(ctx, "s", self(t, "tools"), nil, Options{}); err == nil || OutcomeOf(err) != trajectory.InfrastructureError {
 		t.Errorf("we gave up connecting: %v", err)
 	}
-	p, _ = chaosPool(t, "sound", chaos.Legacy, viaStdio, PerSession, Options{})
+	p, _ = chaosPool(t, "sound", Legacy, viaStdio, PerSession, Options{})
 	if r := open(t, p, "e").Probe(ctx, chatCall("target")); r.Outcome != trajectory.InfrastructureError {
 		t.Errorf("we gave up: %+v", r)
 	}

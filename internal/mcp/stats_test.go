@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/mcp/chaos"
 )
 
 func TestQuantiles(t *testing.T) {
@@ -27,7 +26,7 @@ func TestQuantiles(t *testing.T) {
 
 func TestInspect(t *testing.T) {
 	config := configOf(t, map[string]Server{
-		"bad": self(t, "broken"), "good": self(t, "tools"), "noisy": self(t, "chaos", "open-noise", string(chaos.Legacy), ""),
+		"bad": self(t, "broken"), "good": self(t, "tools"), "noisy": self(t, "chaos", "open-noise", string(Legacy), ""),
 	})
 	reports := Inspect(context.Background(), config, Options{})
 	if len(reports) != 3 || reports[0].Err == nil || reports[1].Err != nil || reports[2].Err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"hone/internal/fault"
-	"hone/internal/mcp/chaos"
 )
 
 // What an entry says of its tools under any host's name for it is what is listed, called and told of when the list changes.
@@ -57,7 +56,7 @@ func TestToolsThatAreUsed(t *testing.T) {
 // A name may be gone from a list that changes, and what is not used is no news in it.
 func TestToolsThatAreUsedChange(t *testing.T) {
 	var told []Change
-	s := self(t, "chaos", "tools-change", string(chaos.Legacy), t.TempDir())
+	s := self(t, "chaos", "tools-change", string(Legacy), t.TempDir())
 	s.Isolation, s.Tools = Shared, []string{"target", "add"}
 	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{Changed: func(_ string, changes []Change) { told = append(told, changes...) }})
 	if r := ask(open(t, p, "1"), "target", "{}"); r.Status != "ok" {

@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/episode/trajectory"
-	"hone/internal/mcp/chaos"
 )
 
 // sseServer is a server of 2024-11-05; with a token, and refusing the next POST if broken is set.
@@ -96,7 +95,7 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "bad token: [hidden]") {
 		t.Errorf("got %v", err)
 	}
-	s := self(t, "chaos", "start-crashes", string(chaos.Legacy), "")
+	s := self(t, "chaos", "start-crashes", string(Legacy), "")
 	s.Env = map[string]string{"DB_PASSWORD": "tickets.db"}
 	if _, err := Discover(context.Background(), configOf(t, map[string]Server{"s": s})); err == nil || strings.Contains(err.Error(), "tickets.db") {
 		t.Errorf("stderr: %v", err)
@@ -131,7 +130,7 @@ func TestWrapMayChangeOrRefuseTheCommand(t *testing.T) {
 
 func TestEraIsProbedOnce(t *testing.T) {
 	dir := t.TempDir()
-	l, err := newOpener("s", self(t, "chaos", "sound", string(chaos.Legacy), dir), configOf(t, nil).Base, Options{}.withDefaults())
+	l, err := newOpener("s", self(t, "chaos", "sound", string(Legacy), dir), configOf(t, nil).Base, Options{}.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +159,7 @@ func TestSlowStartOfAModernServer(t *testing.T) {
 		return nil
 	}
 	o := Options{ProbeTimeout: 500 * time.Millisecond, Wrap: wrap}.withDefaults()
-	l, err := newOpener("s", self(t, "chaos", "sound", string(chaos.Modern), ""), configOf(t, nil).Base, o)
+	l, err := newOpener("s", self(t, "chaos", "sound", string(Modern), ""), configOf(t, nil).Base, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package chaos
+package mcp
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ func processBehaviours() []Behaviour {
 			r.Send(r.Normal)
 		}},
 		{Name: "closes-stdout", Only: "stdio", about: "call", do: func(*Request) { os.Stdout.Close() }},
-		{Name: "ignores-the-end", Only: "stdio", start: func(*Server) { signal.Ignore(syscall.SIGTERM) }},
-		{Name: "leaves-children", Only: "stdio", start: func(s *Server) {
+		{Name: "ignores-the-end", Only: "stdio", start: func(*ChaosServer) { signal.Ignore(syscall.SIGTERM) }},
+		{Name: "leaves-children", Only: "stdio", start: func(s *ChaosServer) {
 			s.spawn(&syscall.SysProcAttr{})
 			s.spawn(&syscall.SysProcAttr{Setpgid: true})
 			s.spawn(&syscall.SysProcAttr{Setsid: true})
@@ -33,7 +33,7 @@ func processBehaviours() []Behaviour {
 }
 
 // spawn starts a process that would outlive this one.
-func (s *Server) spawn(attr *syscall.SysProcAttr) {
+func (s *ChaosServer) spawn(attr *syscall.SysProcAttr) {
 	cmd := exec.Command("sleep", "600")
 	cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = attr, os.Stdout, os.Stderr
 	if cmd.Start() == nil {

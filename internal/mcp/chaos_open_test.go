@@ -1,4 +1,4 @@
-package chaos
+package mcp
 
 import (
 	"fmt"
@@ -42,12 +42,12 @@ func openBehaviours() []Behaviour {
 			}
 			r.Send(r.Normal)
 		}},
-		{Name: "start-crashes", Only: "stdio", start: func(*Server) {
+		{Name: "start-crashes", Only: "stdio", start: func(*ChaosServer) {
 			fmt.Fprintln(os.Stderr, "no such database: \x1b[31mtickets.db\x1b[0m")
 			os.Exit(4)
 		}},
-		{Name: "start-hangs", Only: "stdio", start: func(*Server) { time.Sleep(time.Hour) }},
-		{Name: "start-noise-without-newline", Only: "stdio", start: func(s *Server) { s.print("> ") }},
+		{Name: "start-hangs", Only: "stdio", start: func(*ChaosServer) { time.Sleep(time.Hour) }},
+		{Name: "start-noise-without-newline", Only: "stdio", start: func(s *ChaosServer) { s.print("> ") }},
 	}
 }
 

@@ -1,6 +1,4 @@
-// Package chaos is an MCP server that misbehaves in one way at a time, over stdio and HTTP, in both protocol eras: what
-// the client in internal/mcp is tried on. It speaks JSON-RPC by hand, for the SDK would keep it from misbehaving.
-package chaos
+package mcp
 
 import (
 	"encoding/json"
@@ -9,6 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 )
+
+// A server of chaos misbehaves in one way at a time, over stdio and HTTP, in both protocol eras: what the client is tried on. It
+// speaks JSON-RPC by hand, for the SDK would keep it from misbehaving.
 
 // Era is the family of protocol revisions a server speaks.
 type Era string
@@ -27,7 +28,7 @@ type Behaviour struct {
 	Era   Era    // "" for both
 	about string // one of open, list, call: the request on which do runs; "" for each
 	do    func(r *Request)
-	start func(s *Server) // on stdio, before the first message is read
+	start func(s *ChaosServer) // on stdio, before the first message is read
 }
 
 // Behaviours returns all of them, sorted as they are told: opening, listing, calling, HTTP.
@@ -49,8 +50,8 @@ func Find(name string) (Behaviour, bool) {
 	return Behaviour{}, false
 }
 
-// Server misbehaves as its Behaviour says.
-type Server struct {
+// ChaosServer misbehaves as its Behaviour says.
+type ChaosServer struct {
 	Behaviour Behaviour
 	Era       Era
 	Dir       string // every process writes a file named by its id there; "" for none
@@ -64,13 +65,13 @@ type Server struct {
 }
 
 // New makes a server.
-func New(b Behaviour, era Era, dir string) *Server {
-	return &Server{Behaviour: b, Era: era, Dir: dir, stopped: make(chan struct{})}
+func New(b Behaviour, era Era, dir string) *ChaosServer {
+	return &ChaosServer{Behaviour: b, Era: era, Dir: dir, stopped: make(chan struct{})}
 }
 
 // Request is one request, and the way to answer it.
 type Request struct {
-	*Server
+	*ChaosServer
 	ID     json.RawMessage
 	Method string
 	Cursor *string
@@ -95,11 +96,11 @@ type message struct {
 }
 
 // handle answers one message; notifications and answers need none.
-func (s *Server) handle(m message, r *Request) {
+func (s *ChaosServer) handle(m message, r *Request) {
 	if m.ID == nil || m.Method == "" || m.Method == "subscriptions/listen" { // the last has no end, and so no answer
 		return
 	}
-	r.Server, r.ID, r.Method, r.Cursor, r.Tool = s, m.ID, m.Method, m.Params.Cursor, m.Params.Name
+	r.ChaosServer, r.ID, r.Method, r.Cursor, r.Tool = s, m.ID, m.Method, m.Params.Cursor, m.Params.Name
 	r.Normal = s.normal(r)
 	phase := s.phase(r)
 	if phase == "call" {
@@ -112,7 +113,7 @@ func (s *Server) handle(m message, r *Request) {
 	r.Send(r.Normal)
 }
 
-func (s *Server) phase(r *Request) string {
+func (s *ChaosServer) phase(r *Request) string {
 	switch {
 	case r.Method == "server/discover" && s.Era == Modern, r.Method == "initialize" && s.Era == Legacy:
 		return "open"
@@ -128,7 +129,7 @@ const target = `{"name":"target","description":"Misbehaves.","inputSchema":{"typ
 const add = `{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}`
 
 // normal is what a sound server answers.
-func (s *Server) normal(r *Request) string {
+func (s *ChaosServer) normal(r *Request) string {
 	capabilities := `"capabilities":{"tools":{"listChanged":true}}`
 	info := `{"name":"chaos","version":"1"}`
 	switch {

@@ -1,4 +1,4 @@
-package chaos
+package mcp
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 )
 
 // Stdio serves over the process's own standard streams until stdin ends.
-func (s *Server) Stdio() {
+func (s *ChaosServer) Stdio() {
 	s.note(os.Getpid())
 	if s.Behaviour.start != nil {
 		s.Behaviour.start(s)
@@ -39,24 +39,24 @@ func (s *Server) Stdio() {
 	}
 }
 
-func (s *Server) print(text string) {
+func (s *ChaosServer) print(text string) {
 	s.write.Lock()
 	defer s.write.Unlock()
 	io.WriteString(os.Stdout, text)
 }
 
 // note writes down a process, so that a test can see whether it is still there.
-func (s *Server) note(pid int) {
+func (s *ChaosServer) note(pid int) {
 	if s.Dir != "" {
 		os.WriteFile(filepath.Join(s.Dir, fmt.Sprint(pid)), nil, 0o600)
 	}
 }
 
 // Stop ends every request that hangs.
-func (s *Server) Stop() { close(s.stopped) }
+func (s *ChaosServer) Stop() { close(s.stopped) }
 
 // ServeHTTP serves streamable HTTP. One message is answered as JSON, several as a stream of events.
-func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (s *ChaosServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
