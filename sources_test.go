@@ -106,7 +106,7 @@ func breaches(name string, src []byte) ([]string, error) {
 			if ok && x.Name == "os" && reads && !strings.HasPrefix(name, "cmd/hone/") && !isTest(name) {
 				at(n, "os.%s: settings come in through options, so that a test sees all of them; read it in cmd/hone", n.Sel.Name)
 			}
-			if isTest(name) || strings.HasPrefix(name, "internal/mcp/") || !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") {
+			if isTest(name) || !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") {
 				break
 			}
 			stream := ok && x.Name == "os" && (n.Sel.Name == "Stdout" || n.Sel.Name == "Stderr")

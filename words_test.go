@@ -43,7 +43,7 @@ func TestFileNamesAreToldApart(t *testing.T) {
 // helpsTests are folders that stand there for tests alone.
 func helpsTests(name string) bool {
 	dir := path.Dir(name)
-	return strings.HasSuffix(dir, "test") || dir == "internal/mcp" || strings.Contains(name, "/testdata/") || strings.HasPrefix(name, "testdata/")
+	return strings.HasSuffix(dir, "test") || strings.Contains(name, "/testdata/") || strings.HasPrefix(name, "testdata/")
 }
 
 // onlyTested returns the exported functions, types and variables below internal that nothing names but tests. It goes by

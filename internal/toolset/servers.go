@@ -28,7 +28,7 @@ func (s Source) Flag() string {
 	return ""
 }
 
-// LoadServers is Read that takes no entry that is wrong.
+// Configured is Read that takes no entry that is wrong.
 func LoadServers(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
 	servers, err := Read(h, c, from)
 	for _, name := range slices.Sorted(maps.Keys(servers.Wrong)) {
