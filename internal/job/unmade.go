@@ -100,7 +100,7 @@ func (j *Job) sayUnread(t *trajectory.Trajectory, own bool) bool {
 
 // brokenCall says what is wrong with a call in a text of a form, "" where nothing is, or where the form is not known.
 func brokenCall(form, text string) string {
-	f, err := toolcall.Named(form)
+	f, err := toolcall.ByName(form)
 	if err != nil {
 		return ""
 	}

@@ -224,8 +224,8 @@ func (q *request) limit(name string, n *int) *apiError {
 	return nil
 }
 
-// shownTools are the tools the prompt lists: none where the client wants none called, and those that it allows.
-func (q *request) shownTools() []chat.Tool {
+// promptTools are the tools the prompt lists: none where the client wants none called, and those that it allows.
+func (q *request) promptTools() []chat.Tool {
 	if q.choice.mode == choiceNone {
 		return nil
 	}

@@ -86,7 +86,7 @@ func unknownOf(row *dataset.Row) string {
 	if row.Outcome != "" && row.NotDemonstrated() != "" {
 		return ""
 	}
-	value, _ := known.Unknown(row.Messages, row.Tools, row.Learnt)
+	value, _ := known.Unknown(row.Messages, row.Tools, row.Trains)
 	return value
 }
 

@@ -152,7 +152,7 @@ func typeOf(value []byte) []string {
 //
 // Vendors' templates write a value that is no text as Python prints it, and so do the models that learnt from them:
 // Python's words are read always, its lists and dictionaries where JSON is mended.
-func (t *types) typed(tool, parameter, text, marked string, c *call) string {
+func (t *types) typedValue(tool, parameter, text, marked string, c *call) string {
 	if marked == "true" {
 		return quote(text)
 	}

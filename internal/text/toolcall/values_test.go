@@ -68,7 +68,7 @@ func TestTagsInValues(t *testing.T) {
 		"<tool_call|> b", "<|tool_call>call:g{", "x <end_function_call> y", "<start_function_call>", "a <b>1</b> </div>\n", "<parameter=other> x", "</tool_call></tool_call></function></function>",
 		"</function", "<", "if a < b && b > c", "{\"name\": \"f\"}", "<arg_key>", "</arg_key>", "a </parameter> b", "a </arg_value> b", "</" + dsml + "parameter> z"}
 	for form, write := range xmlForms() {
-		f, err := Named(form)
+		f, err := ByName(form)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestTagsInValues(t *testing.T) {
 // A value without its closing tag is mended where that is asked for and it can be told where it ends, and is no call else.
 func TestValuesThatDoNotEnd(t *testing.T) {
 	for form, write := range xmlForms() {
-		f, _ := Named(form)
+		f, _ := ByName(form)
 		if !strings.Contains(form, "gemma") {
 			for _, wire := range []string{write("content", "a </function> bCUT"), write("content", "a </tool_call> </invoke> bCUT"), write("content", "aCUT", "path", "p"), write("path", "p", "content", "aCUT")} {
 				for _, mend := range []bool{false, true} {
@@ -170,7 +170,7 @@ func TestPythonValues(t *testing.T) {
 			if strings.Contains(form, "gemma") {
 				continue // its strings have marks
 			}
-			f, _ := Named(form)
+			f, _ := ByName(form)
 			wire := write(x.name, x.value)
 			got := f.Parse(wire, Options{Tools: valueTools(), Repair: true})
 			if want := `{"` + x.name + `": ` + x.want + `}`; len(got.Calls) != 1 || !sameJSON(got.Calls[0].Arguments, want) || !reflect.DeepEqual(got.Repairs, x.repairs) {

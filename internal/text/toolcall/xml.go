@@ -278,7 +278,7 @@ func glmCall(p *Parser, text []byte) (c call, err error) {
 func glmValue(p *Parser, text []byte, c *call) (string, []byte, error) {
 	inner, ok := bytes.CutPrefix(text, []byte("<arg_value>"))
 	if !ok {
-		return enclosed(text, "<arg_value>", "</arg_value>")
+		return cutTags(text, "<arg_value>", "</arg_value>")
 	}
 	end, found := closing(inner, "</arg_value>", "<arg_key>")
 	if !found {
@@ -302,15 +302,15 @@ func glmArgument(p *Parser, text []byte, tool string) int {
 			return -1
 		}
 		at += found
-		key, rest, err := enclosed(text[at:], "<arg_key>", "</arg_key>")
+		key, rest, err := cutTags(text[at:], "<arg_key>", "</arg_key>")
 		if err == nil && bytes.HasPrefix(bytes.TrimLeft(rest, space), []byte("<arg_value>")) && !p.types.foreign(tool, strings.TrimSpace(key)) {
 			return at
 		}
 	}
 }
 
-// enclosed takes <open>TEXT<shut> off the front.
-func enclosed(text []byte, open, shut string) (string, []byte, error) {
+// cutTags takes <open>TEXT<shut> off the front.
+func cutTags(text []byte, open, shut string) (string, []byte, error) {
 	inner, ok := bytes.CutPrefix(text, []byte(open))
 	if !ok {
 		return "", nil, fmt.Errorf("no %s at %.40q", open, text)
