@@ -27,6 +27,7 @@ import (
 
 // Tally counts how episodes ended.
 type Tally struct {
+	odd                       oddResults
 	lost                      string // what the first episode that a server or the way to it spoilt says, its last words included
 	Outcomes                  map[trajectory.Outcome]int
 	unscored                  string                        // why the first episode that could not be scored was not
@@ -70,6 +71,9 @@ func (t *Tally) say(j *Job) {
 	if t.unknown > 0 {
 		j.Say("left out: %s that could not be known, the first: %s: %s; next: %s", fault.Count(t.unknown, "gold answer"), t.invented.ScenarioID, t.invented.Error, mendUnknown(j.Path, t.invented))
 	}
+	for _, line := range t.odd.lines() {
+		j.Say("%s", line)
+	}
 	j.Say("%s", t.passRate())
 	if len(t.cut) > 0 {
 		j.Say("%s", t.cutOff())
@@ -87,6 +91,10 @@ func (t *Tally) total() int {
 
 func (t *Tally) add(x *trajectory.Trajectory) {
 	t.forms.Add(x)
+	if t.odd == nil {
+		t.odd = oddResults{}
+	}
+	t.odd.add(x)
 	t.Outcomes[x.Outcome]++
 	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
 		t.lost = x.Error
