@@ -5,11 +5,15 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The pure-Go tensor backend uses the simd package.
 export GOEXPERIMENT = simd
 
-.PHONY: build system setup demo fixtures test unit lint race parity bench learn gpu soak dist clean
+.PHONY: build extras system setup demo fixtures test unit lint race parity bench learn gpu soak dist clean
 
 # -s -w: no symbol table and no DWARF, a quarter of the file. Stack traces read as before; a debugger wants a plain go build.
 build:
 	go build -ldflags='-s -w' -o bin/hone ./cmd/hone
+
+# The commands that hone does without: of the benchmarks of others, and of an experiment.
+extras:
+	go build -ldflags='-s -w' -o bin/ ./benchmarks/cmd/hone-bench ./experiments/cmd/hone-learn
 
 # What the system must have. As root on Debian it installs what is missing; elsewhere it says what to install.
 system:
@@ -58,7 +62,7 @@ $(SERVERS)/node_modules/.compiled: $(SERVERS)/node_modules/.package-lock.json
 	cd $(SERVERS) && npm_config_nodedir=$(NODE_PREFIX) npm rebuild sqlite3
 	touch $@
 
-SUITE = cmd/hone/testdata/conformance
+SUITE = internal/mcp/testdata/conformance
 $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package-lock.json # the official MCP suite, with a Node of its own
 	cd $(SUITE) && npm ci --no-audit --no-fund
 
@@ -94,23 +98,23 @@ race:
 	.venv-peer/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	touch $@
 
-parity: setup .venv-peer/ready
+parity: setup extras .venv-peer/ready
 	sh scripts/parity.sh .venv-peer/bin/python
 
 # Minutes in which nothing else should run. make bench ROWS=tokenize measures the rows with that in their name.
 bench: setup .venv-peer/ready
-	.venv-peer/bin/python bench/run.py $(ROWS)
+	.venv-peer/bin/python experiments/speed/run.py $(ROWS)
 
 # GRPO against SFT of equal size, three seeds (docs/LEARNING.md): about 20 minutes each on a GPU, many hours on two cores.
 # A stopped one goes on: make learn RESUME=--resume.
 BACKEND = auto
-learn: setup
-	for seed in 1 2 3; do bin/hone demo learn --backend $(BACKEND) --seed $$seed --output-dir runs/learn-$$seed $(RESUME) || exit; done
+learn: setup extras
+	for seed in 1 2 3; do bin/hone-learn --backend $(BACKEND) --seed $$seed --output-dir runs/learn-$$seed $(RESUME) || exit; done
 
 # What a GPU machine without network needs, in parts, under dist/gpu: make gpu NODE=a node binary for it.
 NODE = $(shell command -v node)
-gpu: setup
-	gpu/pack.sh $(NODE) dist/gpu
+gpu: setup extras
+	experiments/gpu/pack.sh $(NODE) dist/gpu
 
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too, with fresh cases of all
 # properties, then the coverage of intervals by simulation, tensors on each device and tokenizers on all texts, then faults

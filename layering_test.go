@@ -30,6 +30,7 @@ type rules struct {
 	allow   map[string][]string
 	library []rule
 	closure []rule
+	outside []rule // subjects alone: what the core builds and reads without
 }
 
 // rule holds both kinds that carry a reason: subjects may import targets (library), or may not reach them (closure).
@@ -59,6 +60,8 @@ func parseRules(text string) (rules, error) {
 			r.library = append(r.library, rule{subjects: targets, targets: subjects, reason: reason})
 		case kind == "closure" && reason != "":
 			r.closure = append(r.closure, rule{subjects: subjects, targets: targets, reason: reason})
+		case kind == "outside" && reason != "" && len(targets) == 0:
+			r.outside = append(r.outside, rule{subjects: subjects, reason: reason})
 		default:
 			return r, fmt.Errorf("deps.txt:%d: unknown kind, second allowance, or a rule without a reason: %q", n, line)
 		}
@@ -151,6 +154,11 @@ func (r rules) checkPackage(pkg string, imports []string) (out []string) {
 		outside := strings.Contains(strings.SplitN(i, "/", 2)[0], ".")
 		if !outside && known && !slices.Contains(allowed, i) {
 			out = append(out, fmt.Sprintf("%s imports %s, which its line in deps.txt does not allow: see docs/DESIGN.md, rooms", pkg, i))
+		}
+		for _, o := range r.outside {
+			if anyMatches(o.subjects, i) && !anyMatches(o.subjects, pkg) {
+				out = append(out, fmt.Sprintf("%s imports %s, which stands outside the core: %s", pkg, i, o.reason))
+			}
 		}
 		for _, l := range r.library {
 			if anyMatches(l.targets, i) && !slices.Contains(l.subjects, pkg) {
@@ -283,6 +291,9 @@ allow helper: chat
 allow learn/engine: chat
 library github.com/gomlx/: learn/engine   # tensors stay in one place
 closure recipe episode/*: mcp github.com/gomlx/   # tested with fakes
+outside benchmarks/*:   # the core knows of none
+allow benchmarks/one: chat
+allow benchmarks/two: benchmarks/one
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -293,11 +304,13 @@ closure recipe episode/*: mcp github.com/gomlx/   # tested with fakes
 		{"unknown package", "new", "chat", "new has no line in deps.txt"},
 		{"library", "mcp", "github.com/gomlx/gomlx/graph", "tensors stay in one place"},
 		{"closure through another", "helper", "mcp", "recipe reaches mcp (recipe -> helper -> mcp): tested with fakes"},
+		{"the command and a benchmark", "cmd/hone", "benchmarks/one", "cmd/hone imports benchmarks/one, which stands outside the core: the core knows of none"},
+		{"a room and a benchmark", "mcp", "benchmarks/one", "mcp imports benchmarks/one, which stands outside the core"},
 		{"closure by wildcard", "episode/rollout", "github.com/gomlx/compute", "episode/rollout reaches github.com/gomlx/"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := graph{"chat": {}, "mcp": {"chat"}, "episode/rollout": {"chat"}, "helper": {"chat"}, "recipe": {"chat", "helper"},
-				"learn/engine": {"chat", "github.com/gomlx/compute"}, "cmd/hone": {"mcp", "recipe", "learn/engine"}}
+				"learn/engine": {"chat", "github.com/gomlx/compute"}, "benchmarks/one": {"chat"}, "benchmarks/two": {"benchmarks/one"}, "cmd/hone": {"mcp", "recipe", "learn/engine"}}
 			if tc.pkg != "" {
 				g[tc.pkg] = append(g[tc.pkg], tc.imports)
 			}
@@ -330,7 +343,7 @@ func TestLayeringFindsUnusedGrants(t *testing.T) {
 }
 
 func TestParseRulesRefuses(t *testing.T) {
-	for _, text := range []string{"allow chat", "allow : chat", "allow a: b\nallow a: c", "library x: y", "closure a: b", "permit a: b"} {
+	for _, text := range []string{"allow chat", "allow : chat", "allow a: b\nallow a: c", "library x: y", "closure a: b", "permit a: b", "outside a:", "outside a: b # r"} {
 		if _, err := parseRules(text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}

@@ -42,8 +42,7 @@ func TestFileNamesAreToldApart(t *testing.T) {
 
 // helpsTests are folders that stand there for tests alone.
 func helpsTests(name string) bool {
-	dir := path.Dir(name)
-	return strings.HasSuffix(dir, "test") || strings.Contains(name, "/testdata/") || strings.HasPrefix(name, "testdata/")
+	return strings.HasPrefix(name, "internal/testing/") || strings.Contains(name, "/testdata/") || strings.HasPrefix(name, "testdata/")
 }
 
 // onlyTested returns the exported functions, types and variables below internal that nothing names but tests. It goes by
@@ -132,10 +131,10 @@ func TestWhatIsExportedIsUsed(t *testing.T) {
 		t.Errorf("%s is used by tests alone, or by nothing: let them have it in a test file, or in a package that helps tests", f)
 	}
 	planted, err := onlyTested(map[string][]byte{
-		"internal/a/a.go":          []byte("package a\nfunc Used() {}\nfunc Tested() {}\ntype Named int\nfunc (Named) Method() {}\nvar X, Y int\nconst C = 1\n"),
-		"internal/a/a_test.go":     []byte("package a\nvar _ = Tested\n"),
-		"internal/b/b.go":          []byte("package b\nfunc f() { a.Used(); a.X = 1; b.Tested = b.Y }\n"),
-		"internal/atest/helper.go": []byte("package atest\nfunc Help() {}\n"),
+		"internal/a/a.go":                  []byte("package a\nfunc Used() {}\nfunc Tested() {}\ntype Named int\nfunc (Named) Method() {}\nvar X, Y int\nconst C = 1\n"),
+		"internal/a/a_test.go":             []byte("package a\nvar _ = Tested\n"),
+		"internal/b/b.go":                  []byte("package b\nfunc f() { a.Used(); a.X = 1; b.Tested = b.Y }\n"),
+		"internal/testing/atest/helper.go": []byte("package atest\nfunc Help() {}\n"),
 	})
 	if want := []string{"internal/a/a.go: a.Named", "internal/a/a.go: a.Tested", "internal/a/a.go: a.Y"}; err != nil || !slices.Equal(planted, want) {
 		t.Errorf("planted: %q, want %q, %v", planted, want, err)

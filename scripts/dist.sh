@@ -8,7 +8,7 @@ limit=$((51 * 1000 * 1000)) # bytes of each binary, without symbols and DWARF
 rm -rf dist
 mkdir -p dist/new
 # -s -w: no symbols, no DWARF; stack traces do not need them.
-go build -trimpath -buildvcs=true -ldflags='-s -w -buildid=' -o dist/new/hone ./cmd/hone
+go build -trimpath -buildvcs=true -ldflags='-s -w -buildid=' -o dist/new/ ./cmd/hone ./benchmarks/cmd/hone-bench
 size=$(wc -c <dist/new/hone)
 if [ "$size" -gt "$limit" ]; then
 	echo "the binary has $size bytes, more than $limit" >&2

@@ -68,9 +68,9 @@ go test -count=1 ./internal/text/render ./internal/jinja -reference "${HONE_REFE
 echo "== testdata/reference/parity.py"
 "$peer" testdata/reference/parity.py bin/hone
 
-script=internal/grade/bfcl/testdata/parity.py
+script=benchmarks/bfcl/testdata/parity.py
 echo "== $script"
-"$(python_for $script)" $script bin/hone
+"$(python_for $script)" $script bin/hone-bench
 
 echo "== huggingface_hub as the client of the Hub that tests push to"
 script=internal/hub/testdata/peer.py

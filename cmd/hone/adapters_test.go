@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/hub/hubtest"
+	"hone/internal/testing/hubtest"
 )
 
 // All verbs that take an adapter take the same: its folder, the checkpoint that it is of, and the run whose final adapter it is.

@@ -61,8 +61,8 @@ func newRoot(a *app) *cobra.Command {
 	a.seedIsPresent = func() bool { return f.Changed("seed") }
 	root.AddCommand(newRefresh(a), newChat(a))
 	evaluate := newEval(a)
-	evaluate.AddCommand(newEvalCalls(a), newEvalMCPBench(a), newEvalPower(a))
-	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newCurate(a), newData(a), newDemo(a), newDiscover(a), newDoctor(a), newDPO(a), newEngine(a), newInspect(a), newJudge(a), evaluate, newMerge(a), newProxy(a), newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a), newSynth(a), newTrain(a), newServe(a), newVersion(a))
+	evaluate.AddCommand(newEvalPower(a), newMoved("calls", "hone-bench calls", releases), newMoved("mcpbench", "hone-bench mcpbench", releases))
+	root.AddCommand(newCollect(a), newConfig(a), newCurate(a), newData(a), newDemo(a), newDiscover(a), newDoctor(a), newDPO(a), newEngine(a), newInspect(a), newJudge(a), evaluate, newMerge(a), newProxy(a), newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a), newSynth(a), newTrain(a), newServe(a), newVersion(a))
 	root.AddCommand(newPull(a), newPush(a))
 	group(root)
 	helpByGroup(root)

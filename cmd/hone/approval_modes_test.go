@@ -21,7 +21,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 	"hone/internal/toolset"
 )
 

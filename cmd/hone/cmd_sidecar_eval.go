@@ -13,7 +13,8 @@ func newSidecarEval(a *app) *cobra.Command {
 		Short: "Measure sidecars: what they mend, what they damage, and what that costs",
 		Long: "eval holds sidecars against the drafts as they are, the fixer alone, and what else is named: each sidecar answering without the\n" +
 			"draft, the upstream told of its error, and other products' outputs. All differences are paired, with intervals by scenario.\n" +
-			"With --mcp-config the calls of all of them are made on the servers, equal ones once, for MCP-Bench's rate of executions.",
+			"With --mcp-config the calls of all of them are made on the servers, equal ones once, and the share that\n" +
+			"was answered is told. What each system called stands beside the report, in REPORT.calls.jsonl.",
 		Example: "  hone sidecar eval --data revisions --model reviser/final,baseline/final --alone\n" +
 			"  hone sidecar eval --data revisions --model reviser/final --hints weak=runs/weak/final --outputs forge=forge.jsonl --json > report.json",
 		Args: arguments(0, 0, ""),

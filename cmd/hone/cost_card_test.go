@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/hub/hubtest"
+	"hone/internal/testing/hubtest"
 )
 
 // What an endpoint counted for traces, and what that cost, stands on the card of the data set that is made of them and on that of the model

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"hone/internal/console/sanitize"
-	"hone/internal/hub/hubtest"
 	"hone/internal/learn/adapter"
+	"hone/internal/testing/hubtest"
 )
 
 // withHub runs a command line against a Hub, with a cache of its own.

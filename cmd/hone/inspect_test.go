@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // Chat templates that know tools, and that do not.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,17 +23,15 @@ func TestRunsLs(t *testing.T) {
 		open       bool
 		ended      bool     // its stage
 		stages     []string // that have ended too
-		arms       []string // of a study
 	}{"a-train": {verb: "train"}, "b-train": {verb: "train", last: "final/chat_template.jinja"}, "c-demo": {verb: "demo"}, "d-demo": {verb: "demo", last: "final/chat_template.jinja", stages: []string{"eval_grpo"}},
-		"l-demo": {verb: "demo", last: "report.html", stages: []string{"eval_base"}}, "m-learn": {verb: "demo learn", arms: []string{"gold"}, stages: []string{"eval_start", "eval_gold"}},
-		"n-learn":   {verb: "demo learn", last: "report.html", arms: []string{"gold"}, stages: []string{"eval_start"}},
+		"l-demo": {verb: "demo", last: "report.html", stages: []string{"eval_base"}}, "m-learn": {verb: "demo learn", stages: []string{"eval_start", "eval_gold"}},
 		"e-collect": {verb: "collect"}, "f-sft": {verb: "sft", open: true}, "g-learn": {verb: "demo learn"},
 		"h-eval": {verb: "eval", ended: true}, "i-eval": {verb: "eval"}, "j-collect": {verb: "collect", ended: true}, "elsewhere/k-train": {verb: "train"}} {
 		path := filepath.Join("runs", name)
 		if strings.Contains(name, "/") {
 			path = name
 		}
-		dir, err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Create(path, c, job.Begun{Verb: x.verb, Study: studyOf(t, x.arms)})
+		dir, err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Create(path, c, job.Begun{Verb: x.verb})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +82,8 @@ func TestRunsLs(t *testing.T) {
 	}
 	for name, want := range map[string]string{"h-eval": "\tfinished\n", "i-eval": "stopped; bin/hone runs resume runs/i-eval", "j-collect": "\tfinished\n",
 		here + "/elsewhere/k-train": "stopped; bin/hone runs resume " + here + "/elsewhere/k-train", "a-train": "grpo 1\t2\tstopped; bin/hone runs resume runs/a-train", "b-train": "grpo 1\t2\tfinished",
-		"c-demo": "stopped; bin/hone runs resume runs/c-demo", "d-demo": "finished", "l-demo": "stopped; bin/hone runs resume runs/l-demo", "m-learn": "finished", "n-learn": "stopped; bin/hone runs resume runs/n-learn", "e-collect": "idle; its own command runs what is left",
-		"f-sft": "running, pid ", "g-learn": "stopped; bin/hone runs resume runs/g-learn"} {
+		"c-demo": "stopped; bin/hone runs resume runs/c-demo", "d-demo": "finished", "l-demo": "stopped; bin/hone runs resume runs/l-demo", "m-learn": "idle; hone-learn --resume --output-dir runs/m-learn goes on with it", "e-collect": "idle; its own command runs what is left",
+		"f-sft": "running, pid ", "g-learn": "idle; hone-learn --resume --output-dir runs/g-learn goes on with it"} {
 		found := false
 		for line := range strings.Lines(stdout.String()) {
 			found = found || strings.HasPrefix(line, name+"\t") && strings.Contains(line, want)
@@ -103,64 +100,13 @@ func TestRunsLs(t *testing.T) {
 		Name, Resume string
 		Episodes     int
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &list); err != nil || len(list) != 14 {
+	if err := json.Unmarshal(stdout.Bytes(), &list); err != nil || len(list) != 13 {
 		t.Fatalf("%v: %s", err, &stdout)
 	}
 	for _, r := range list {
-		if (r.Resume != "") != strings.Contains("a-train c-demo g-learn i-eval k-train l-demo n-learn", r.Name) || r.Episodes != 2 {
+		if (r.Resume != "") != strings.Contains("a-train c-demo i-eval k-train l-demo", r.Name) || r.Episodes != 2 {
 			t.Errorf("%+v", r)
 		}
-	}
-}
-
-// A stopped comparison is resumed by its name alone, with the flags it was begun with; what it is evaluated on is in its
-// configuration.
-func TestResumeDemoLearn(t *testing.T) {
-	workFolder(t, map[string]string{"demo/mcp.json": `{"mcpServers": {"calc": {"command": "./nowhere"}}}`})
-	begin := []string{"demo", "learn", "--backend", "go", "--split", "validation", "--arms", "gold,grpo", "--steps", "3", "--groups", "5", "--demonstrations", "7",
-		"--sft-rate", "0.001", "--output-dir", "runs/study"}
-	if code, _, said := hone(t, "", append(begin, "--dry-run")...); code != 0 || !strings.Contains(said, "7 demonstrations, 15 training and 320 validation scenarios, then compare the start, gold, grpo in runs/study") {
-		t.Fatalf("exit code %d, %s", code, said)
-	}
-	if _, err := os.Stat("runs/study"); err == nil {
-		t.Fatal("a dry run left a directory")
-	}
-	if code, _, said := hone(t, "", begin...); code != 5 { // its server cannot be started
-		t.Fatalf("exit code %d, %s", code, said)
-	}
-	if text, err := os.ReadFile("runs/study/config.resolved.yaml"); err != nil || !strings.Contains(string(text), "split: validation") {
-		t.Errorf("%v, %s", err, text)
-	}
-	var b job.Begun
-	var kept struct {
-		Arms           []string
-		Demonstrations int
-		SFTRate        float64 `json:"sft_rate"`
-	}
-	if text, err := os.ReadFile("runs/study/version.json"); err != nil || json.Unmarshal(text, &b) != nil || json.Unmarshal(b.Study, &kept) != nil {
-		t.Fatalf("%v, %s", err, text)
-	}
-	var c config.Config
-	dir, err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Open("runs/study", &c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dir.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if kept.Demonstrations != 7 || c.GRPO.Steps*c.GRPO.ScenariosPerStep != 15 || c.Eval.Split != "validation" || !slices.Equal(kept.Arms, []string{"gold", "grpo"}) || kept.SFTRate != 0.001 {
-		t.Errorf("%s, %+v", b.Study, c.GRPO)
-	}
-	for _, args := range [][]string{{"runs", "resume", "study"}, {"demo", "learn", "--resume", "--output-dir", "runs/study"}} {
-		if code, _, said := hone(t, "", args...); code != 5 || !strings.Contains(said, "nowhere") {
-			t.Errorf("%v: exit code %d, %s", args, code, said)
-		}
-	}
-	if logs, _ := filepath.Glob("runs/study/logs/attempt_*"); len(logs) != 4 {
-		t.Errorf("attempts: %v", logs)
-	}
-	if code, _, said := hone(t, "", "demo", "learn", "--resume"); code != 2 || !strings.Contains(said, "--output-dir") {
-		t.Errorf("exit code %d, %s", code, said)
 	}
 }
 
@@ -181,11 +127,17 @@ func TestHintsAreAsInvoked(t *testing.T) {
 	}
 }
 
-func studyOf(t *testing.T, arms []string) json.RawMessage {
-	t.Helper()
-	text, err := json.Marshal(map[string][]string{"arms": arms})
+// A run of an experiment is another command's, which is named.
+func TestResumeOfAnExperiment(t *testing.T) {
+	workFolder(t, nil)
+	dir, err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Create("runs/study", config.Default(), job.Begun{Verb: "demo learn"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, said := hone(t, "", "runs", "resume", "study"); code != 2 || !strings.Contains(said, "hone-learn --resume --output-dir runs/study") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
 }

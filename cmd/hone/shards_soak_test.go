@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // SFT over weights that two devices share ends with the losses of two that each hold all.

@@ -34,7 +34,7 @@ func TestSynth(t *testing.T) {
 	}
 	servers := writeFile(t, fmt.Sprintf(`{"mcpServers": {"calc": {"command": "node", "args": [%q], "isolation": "shared"}}}`, calc))
 	out := filepath.Join(t.TempDir(), "scenarios.json")
-	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "3", "--split-by", "tool", "--json", "--kinds", "../../internal/demo/kinds.yaml"}
+	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "3", "--split-by", "tool", "--json", "--kinds", "../../internal/demo/calc/kinds.yaml"}
 	if code, _, said := hone(t, "", args...); code != 3 || !strings.Contains(said, "--call-all") { // no sandbox holds the tests' servers
 		t.Fatalf("%d\n%s", code, said)
 	}

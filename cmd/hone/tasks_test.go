@@ -19,7 +19,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // wrongEpisode is one that a scenario's checks must not let pass: its turns, and the types of the checks that fail.

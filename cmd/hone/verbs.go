@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"hone/internal/config"
+	"hone/internal/demo"
 	"hone/internal/job"
 	"hone/internal/proxy/sidecar"
-	"hone/internal/study"
 	"hone/internal/toolset"
 )
 
@@ -19,8 +19,8 @@ func (a *app) verbs() job.Verbs {
 		{Name: "train", Finished: job.HasAdapter, Resume: job.ResumeTrain},
 		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
 		{Name: sidecar.TrainVerb, Finished: job.HasAdapter, Resume: sidecar.Resume},
-		{Name: "demo", Finished: study.DemoEnded, Resume: study.ResumeDemo},
-		{Name: "demo learn", Finished: study.ComparisonEnded, Resume: study.ResumeComparison},
+		{Name: "demo", Finished: demo.Ended, Resume: demo.Resume},
+		{Name: "demo learn", GoesOn: "hone-learn --resume --output-dir "},
 	}
 }
 

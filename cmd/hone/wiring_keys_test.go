@@ -162,9 +162,6 @@ func (w wired) episodes() []acting {
 		{"rewards.end", s.Weights.End, weights.End}, {"rewards.extra", s.Weights.Extra, weights.Extra}, {"rewards.repeat", s.Weights.Repeat, weights.Repeat},
 		{"rewards.invalid", s.Weights.Invalid, weights.Invalid}, {"rewards.parse", s.Weights.Parse, weights.Parse},
 		{"rewards.arguments", s.Effort.Arguments, 29.0}, {"rewards.recovery", s.Effort.Recovery, -31.0}, {"rewards.repair", s.Effort.Repair, -33.0},
-		{"rewards.rules.valid_tool_name_rate", []float64{s.Rules.ValidToolName, terms["valid_tool_name_rate"]}, []float64{35, 35}},
-		{"rewards.rules.input_schema_compliance", []float64{s.Rules.SchemaCompliance, terms["input_schema_compliance"]}, []float64{37, 37}},
-		{"rewards.rules.execution_success_rate", []float64{s.Rules.ExecutionSuccess, terms["execution_success_rate"]}, []float64{39, 39}}, {"(refusals in words)", s.Rules.Refused("Error: no such file") != "", true},
 		{"rewards.economy.weight", s.Effort.Economy.Weight, -37.0}, {"rewards.economy.factor", s.Effort.Economy.Factor, 1.25},
 		{"rewards.length.weight", s.Effort.Length.Weight, -41.0}, {"rewards.length.budget", s.Effort.Length.Budget, 4001},
 		{"rewards.overlong.weight", s.Overlong.Weight, -23.0}, {"rewards.overlong.limit", s.Overlong.Limit, 3001}, {"rewards.overlong.buffer", s.Overlong.Buffer, 299},
@@ -175,9 +172,9 @@ func (w wired) episodes() []acting {
 		{"(an expression of the rewards, in collect)", terms["ours"], 43.0},
 		{"(scorer of evaluations)", *last[reward.Scorer](w, "eval").Weights, weights},
 		{"(schema defaults of a gold call)", string(s.Defaults("paint")["colour"]), `"red"`},
-		{"(reward with the schema's defaults)", w.kept.Reward, 17.0 + 29 + 35 + 37 + 39 + 19.0/4 + 43.0/4}, // colour, which the gold call names, was left to its default
+		{"(reward with the schema's defaults)", w.kept.Reward, 17.0 + 29 + 19.0/4 + 43.0/4}, // colour, which the gold call names, was left to its default
 		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -9, "repeat": 0, "invalid": 0, "parse": -17, "arguments": 29, "economy": -37, "length": -41, "overlong": -23, "program": 19, "ours": 43,
-			"repair": -33, "valid_tool_name_rate": 35, "input_schema_compliance": 37, "execution_success_rate": 39}},
+			"repair": -33}},
 		{"(weights of what was trained on)", weightOf(w.t, "trained", "parse"), -17.0},
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"hone/internal/eval/stats"
-	"hone/internal/hub/hubtest"
+	"hone/internal/testing/hubtest"
 )
 
 // The workshop whole, with real weights: 100 curated traces gain at least 15 points on tasks that nobody learnt from.

@@ -112,7 +112,7 @@ for (const suite of Object.keys(suites)) {
     const d = draws(suite.replace('train', 'clean') + split), seen = new Set(), rows = [];
     for (let tries = 0; rows.length < Number(count) && tries < 40 * Number(count); tries++) {
       const kind = kinds[tries % kinds.length];
-      // gpu/poison/arms.py takes the second of every two blocks of eight from suites with attacks
+      // experiments/gpu/poison/arms.py takes the second of every two blocks of eight from suites with attacks
       const attacked = suite.startsWith('held') || suite.startsWith('train') && rows.length % 16 >= 8;
       const one = task(suite, kind, d, attacked);
       const key = one.task + (one.setup ? one.gold_answer + JSON.stringify(one.gold) : ''); // the same with an attack as without

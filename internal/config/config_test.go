@@ -33,6 +33,14 @@ func TestDefaultIsValid(t *testing.T) {
 	}
 }
 
+// A run that an older hone began goes on: its configuration names keys that are no more, which were switched off.
+func TestParsePassesOverWhatWasOff(t *testing.T) {
+	c, err := Parse("f", []byte("rewards:\n  rules:\n    valid_tool_name_rate: 0\n    execution_success_rate: 0.0\n  checks: 2\n"))
+	if want := Default(); err != nil || c.Rewards.Checks != 2 || c.Rewards.Call != want.Rewards.Call {
+		t.Errorf("%+v, %v", c.Rewards, err)
+	}
+}
+
 func TestParseKeepsDefaultsOfASection(t *testing.T) {
 	c, err := Parse("hone.yaml", []byte("seed: 7\nmcp: {timeout: 2s}\nlora: {rank: 4}\n"))
 	if err != nil {
@@ -64,6 +72,7 @@ func TestParseErrors(t *testing.T) {
 		{"no number", "engine: {program_cache: abc}\n", "f:1:25\n", `engine.program_cache takes a number, not "abc"`},
 		{"no truth", "lora: {rslora: 3}\n", "f:1:16\n", "lora.rslora takes true or false, not 3"},
 		{"moved", "sft:\n  lora: {rank: 8}\n", "f:2:3\n     2 |   lora: {rank: 8}\n           ^", "sft.lora is lora now"},
+		{"retired", "rewards: {rules: {valid_tool_name_rate: 0.1}}\n", "f:1:11\n", "hone has no key rewards.rules any more"},
 		{"a user without a server", "rollout:\n  user: {model: m}\n", "f:2:9\n", "rollout.user: it needs both the url and the model"},
 		{"no duration", "rollout: {timeout: soon}\n", "f:1:20\n", `rollout.timeout takes a duration such as 90s or 5m, not "soon"`},
 		{"a list for a text", "name: [a]\n", "f:1:7\n", "name takes a text, not a list"},

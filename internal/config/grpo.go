@@ -82,7 +82,7 @@ type Imitation struct {
 
 // Demonstrations are learnt from beside a step's episodes.
 type Demonstrations struct {
-	File   string  `yaml:"file" doc:"conversations as hone sft takes them, or a folder of them; hone demo learn takes those of its start"`
+	File   string  `yaml:"file" doc:"conversations as hone sft takes them, or a folder of them; hone demo takes those of its SFT"`
 	Rows   int     `yaml:"rows" min:"0" max:"65536" doc:"rows of a step, in random orders, pass after pass, such as 16; 0 has none"`
 	Weight float64 `yaml:"weight" min:"0.001" max:"100" doc:"advantage of their tokens; that of an episode that did better than its group is about 0.5"`
 	Phi    bool    `yaml:"phi" doc:"weigh each token by p (1 - p) too, p being the policy's probability of it: tokens that it is unsure of are learnt, and not those that it knows or would never say"`

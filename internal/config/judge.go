@@ -8,7 +8,7 @@ type Judge struct {
 	Fallback string `yaml:"fallback" doc:"who judges where the model fails, named in the same way; what it scores is marked in the data"`
 
 	Rubric    string `yaml:"rubric" doc:"file with what is judged by, as docs/rubrics/mcp-bench.yaml; empty takes the built-in one"`
-	Reference string `yaml:"reference" doc:"file with what the judge knows and the agent does not, as hone scenarios import writes: a line for each scenario, {\"id\": ...} and the keys that the rubric's reference.KEY name"`
+	Reference string `yaml:"reference" doc:"file with what the judge knows and the agent does not, as hone-bench import writes: a line for each scenario, {\"id\": ...} and the keys that the rubric's reference.KEY name"`
 	Scenarios string `yaml:"scenarios" enum:"unchecked,all" doc:"which scenarios train has judged: those without checks, or all. eval judges those without checks alone"`
 
 	Samples     int     `yaml:"samples" min:"0" max:"64" doc:"questions about a group, each in another order, whose scores are averaged; 0 takes the rubric's number, else 2"`

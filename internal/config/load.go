@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -77,10 +76,13 @@ func Parse(name string, src []byte) (Config, error) {
 		if err := s.refuseAliases(body); err != nil {
 			return c, err
 		}
+		if err := s.passOver(body, ""); err != nil {
+			return c, err
+		}
 		if err := s.checkKeys(body, reflect.TypeFor[Config](), ""); err != nil {
 			return c, err
 		}
-		if err := yaml.NewDecoder(bytes.NewReader(src), yaml.Strict()).Decode(&c); err != nil && !errors.Is(err, io.EOF) {
+		if err := yaml.NewDecoder(strings.NewReader(""), yaml.Strict()).DecodeFromNode(body, &c); err != nil && !errors.Is(err, io.EOF) {
 			return c, cmp.Or(s.misfit(body, reflect.TypeFor[Config](), ""), s.yamlError(err))
 		}
 	}

@@ -25,7 +25,6 @@ type Rewards struct {
 	Arguments float64       `yaml:"arguments" min:"0" max:"1000" doc:"for right arguments of gold calls' tools, among as many calls as they are; of some, the share of names whose values are equal"`
 	Recovery  float64       `yaml:"recovery" min:"-1000" max:"0" doc:"where no tool with a failed call was called without one later; of some such tools, their share"`
 	Repair    float64       `yaml:"repair" min:"-1000" max:"0" doc:"for a malformed call that nobody can read; of one that can be repaired, a quarter for each repair; nothing where some gold calls were made and not all"`
-	Rules     RewardRules   `yaml:"rules" doc:"MCP-Bench's rule metrics of each episode, with their holes closed: hone eval mcpbench --definitions says what each is"`
 	Economy   Economy       `yaml:"economy" doc:"for turns and calls beyond a budget that grows with the task"`
 	Length    Length        `yaml:"length" doc:"for tokens of an episode beyond a budget"`
 	Overlong  Overlong      `yaml:"overlong" doc:"for a completion that comes near its limit (DAPO's overlong shaping)"`
@@ -68,13 +67,6 @@ func (r Rewards) earns() bool {
 		}
 	}
 	return false
-}
-
-// RewardRules are weights of MCP-Bench's rule metrics.
-type RewardRules struct {
-	ValidToolName    float64 `yaml:"valid_tool_name_rate" min:"0" max:"1000" doc:"for calls of tools that there are; repeats of a call that succeeded do not count, broken calls do"`
-	SchemaCompliance float64 `yaml:"input_schema_compliance" min:"0" max:"1000" doc:"for calls that fit the tool's schema; those of a tool whose schema cannot be used are left out"`
-	ExecutionSuccess float64 `yaml:"execution_success_rate" min:"0" max:"1000" doc:"for calls that were answered without an error, told by isError or by the text"`
 }
 
 // Economy is the term that turns and calls beyond a budget lose by.

@@ -1,198 +1,203 @@
-// Package demo makes the scenarios of hone's demo: small tasks for the npm server @coo-quack/calc-mcp 2.1.1, drawn from
-// kinds.yaml as anybody may write it for a server, and answered by the live server.
-//
-// The first call of a task belongs to one split by its hash, so no first call of a test task is the first call of a
-// training task, whatever the kinds of both. The second call of a chain is built from what the server answered to the
-// first, so which split it would belong to is not known when the task is made: a training task may ask for it, as a
-// first or a second call. What no training task asks for is the chain. Half of the test and validation scenarios also
-// use wordings that training never sees.
+// Package demo is the work of hone demo: the whole loop, small, on this machine. Package calc makes its tasks.
 package demo
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
+	"path/filepath"
 	"slices"
-	"sync"
+	"time"
 
-	"hone/internal/chat"
-	"hone/internal/data/kinds"
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/demo/calc"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/host/assets"
+	"hone/internal/job"
+	"hone/internal/recipe"
+	"hone/internal/report"
+	"hone/internal/run"
+	"hone/internal/run/metrics"
+	"hone/internal/toolset"
 )
 
-// Package is the npm server the scenarios are for.
-const Package = "@coo-quack/calc-mcp@2.1.1"
-
-// System is the system message of the demo. It stands in every prompt, so it is short.
-const System = "Call a tool to get the result, then reply with the result only."
-
-// Tags of a scenario's wording.
-const (
-	SeenWording   = "wording:seen"
-	UnseenWording = "wording:unseen" // in no training scenario
-)
-
-// Tags that tell, where demonstrations are of some kinds only, whether a scenario's kind is one of them.
-const (
-	ShownKind   = "demonstrated:yes"
-	UnshownKind = "demonstrated:no"
-)
-
-// Tools returns the names of the server's tools that the demo uses, all of them or those of few kinds of task; it has 21.
-func Tools(few bool) []string {
-	if few {
-		return []string{"base64", "count", "math", "base", "color"}
+// Settings is the demo's own choice, made on its train and validation splits (docs/log).
+func Settings(c config.Config, full bool) config.Config {
+	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
+	c.Model.Base, c.Rollout.System = assets.Model().Name, calc.System
+	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/log)
+	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60
+	c.Rollout.MaxResult = 128                                                  // no answer of the demo's tools has more than 90 bytes, and caches are made for this many tokens a turn
+	c.Eval.Split = scenario.Test
+	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
+	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 4, 16, 4
+	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 2e-5, 1
+	if !full { // small steps, of which a short time holds more; each row is shown once
+		c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 1, 8, 2e-3
+		c.GRPO.ScenariosPerStep = 8
+		c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 3, 56, 3 // no turn of a demonstration of few kinds is longer than 48
+		c.Engine.RowMultiple = 144                                                 // their rows have 75 to 141 tokens behind the prefix: one program for all
 	}
-	return []string{"hash", "base64", "encode", "count", "math", "date", "base", "color"}
+	return c
 }
 
-//go:embed kinds.yaml
-var builtIn []byte
+// demo is one in its run directory.
+type demo struct {
+	job.Env
+	c     config.Config
+	dir   *run.Dir
+	fit   Fit
+	began time.Time
+}
 
-// all are the kinds of the demo's tasks: single calls, then chains.
-var all = sync.OnceValue(func() []kinds.Kind {
-	set, err := kinds.Parse("internal/demo/kinds.yaml", builtIn)
+// Run runs the whole loop, small, in a new run directory.
+func Run(ctx context.Context, e job.Env, c config.Config, fit Fit) error {
+	began := time.Now()
+	if !fit.Full && !(fit.Minutes > 0 && fit.Minutes <= mostMinutes) {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a demo cannot take %v minutes", fit.Minutes), Where: "--minutes", Next: "give more than 0, or --full"}
+	}
+	plugin, err := basemodel.TakePlugin(e.Host, c.Engine)
 	if err != nil {
-		panic(err) // a mistake in this package, which its tests show
+		return err
 	}
-	return set.Kinds
-})
-
-// kindsOf are the kinds, all of them or few: those whose tools have the shortest descriptions, which stand in every prompt.
-func kindsOf(few bool) []kinds.Kind {
-	if !few {
-		return all()
+	if c.Seed == 0 {
+		c.Seed = 1
 	}
-	return slices.DeleteFunc(slices.Clone(all()), func(k kinds.Kind) bool {
-		return !slices.Contains([]string{"base64 encode", "count characters", "count words", "math", "decimal to hex", "hex to rgb"}, k.Name)
-	})
-}
-
-// Draft is a task whose calls have not been made yet.
-type Draft struct {
-	ID    string
-	Kind  string // "crc32", "base64 encode", ...
-	Task  string
-	Split string
-	Tags  []string
-
-	kind   *kinds.Kind
-	values kinds.Values
-}
-
-// streamOf gives each split its own random numbers, so that what the test split holds depends on nothing else drawn.
-func streamOf(split string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte("demo/" + split)) // a hash does not fail
-	return h.Sum64()
-}
-
-// splitOf says which split a call belongs to: one in eight to validation, one in eight to test.
-func splitOf(c chat.ToolCall) string {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(c.Name + c.Arguments))
-	switch h.Sum64() >> 32 % 8 { // the low bits of FNV are the weak ones
-	case 0:
-		return scenario.Validation
-	case 1:
-		return scenario.Test
+	name := c.Name
+	if name == "" {
+		name = "demo-" + began.Format("20060102-150405")
 	}
-	return scenario.Train
-}
-
-// maxDraws bounds how often a kind's values are drawn for one draft: about eleven times as many as the kind with the fewest has values.
-const maxDraws = 100_000
-
-// Generate returns n drafts of a split, every kind about equally often, no two of a kind with the same first call. The same
-// seed and split give the same drafts, and the first of them whatever n is. They are fewer than n where a kind has no
-// other first calls, which takes tens of thousands of drafts.
-func Generate(seed uint64, split string, n int) []Draft { return generate(all(), seed, split, n) }
-
-func generate(all []kinds.Kind, seed uint64, split string, n int) []Draft {
-	r := rand.New(rand.NewPCG(seed, streamOf(split)))
-	seen := map[string]bool{}
-	var drafts []Draft
-	var order []int
-	for i := range n {
-		if len(order) == 0 {
-			order = r.Perm(len(all))
-		}
-		k := &all[order[0]]
-		order = order[1:]
-		v, ok := fresh(k, r, split, seen)
-		if !ok {
-			return drafts
-		}
-		// The coin is tossed in training too, so that the splits differ in nothing but its meaning.
-		wordings, tag := k.Wordings, SeenWording
-		if coin := r.IntN(2); coin == 1 && split != scenario.Train {
-			wordings, tag = k.HeldOut, UnseenWording
-		}
-		tags := []string{"kind:" + k.Name, tag}
-		if k.NumCalls() > 1 {
-			tags = append(tags, "chain")
-		}
-		drafts = append(drafts, Draft{
-			ID:     fmt.Sprintf("demo-%s-%05d", split, i),
-			Kind:   k.Name,
-			Task:   v.Fill(wordings[r.IntN(len(wordings))]),
-			Split:  split,
-			Tags:   tags,
-			kind:   k,
-			values: v,
-		})
+	path := filepath.Join(c.RunsDir, name)
+	c = Settings(c, fit.Full)
+	if plugin.Path == "" {
+		c.Engine.Slots = 8
 	}
-	return drafts
+	if e.DryRun {
+		e.Say("would make %s, then train and evaluate in %s on as many of them as fit into the time", fit.size(), path)
+		return nil
+	}
+	text, err := json.Marshal(fit)
+	if err != nil {
+		return err
+	}
+	dir, err := e.Create(path, c, job.Begun{Build: host.ReadBuild(), Verb: "demo", Study: text})
+	if err != nil {
+		return err
+	}
+	return demo{Env: e, c: c, dir: dir, fit: fit, began: began}.finish(ctx)
 }
 
-// fresh draws values whose first call is of the split and not seen before; ok is false where there seem to be none.
-func fresh(k *kinds.Kind, r *rand.Rand, split string, seen map[string]bool) (v kinds.Values, ok bool) {
-	for range maxDraws {
-		v = k.Draw(r)
-		first, err := k.Call(0, v, "")
-		if key := k.Name + first.Arguments; err == nil && splitOf(first) == split && !seen[key] {
-			seen[key] = true
-			return v, true
+// Resume goes on with the demo in path.
+func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
+	began, fit := time.Now(), Fit{Full: true} // what a demo was before there was a choice
+	if b.Study != nil {
+		fit = Fit{}
+		if err := json.Unmarshal(b.Study, &fit); err != nil {
+			return fmt.Errorf("reading how %s was begun: %w", path, err)
 		}
 	}
-	return nil, false
+	var c config.Config
+	dir, err := e.Open(path, &c)
+	if err != nil {
+		return err
+	}
+	return demo{Env: e, c: c, dir: dir, fit: fit, began: began}.finish(ctx)
 }
 
-// Execute makes the draft's calls through call, each built from the result before it, and returns the finished scenario
-// and the conversation of an agent that did the same. Its error is the reason the draft is to be dropped.
-func (d Draft) Execute(ctx context.Context, call func(context.Context, chat.ToolCall) trajectory.ToolResult) (scenario.Scenario, []chat.Message, error) {
-	s := scenario.Scenario{ID: d.ID, Task: d.Task, Split: d.Split, Tags: d.Tags, Difficulty: "single"}
-	if d.kind.NumCalls() > 1 {
-		s.Difficulty = "chain"
+// finish runs what is left of a demo, and closes its directory.
+func (d demo) finish(ctx context.Context) error {
+	defer func() { _ = d.dir.Close() }() // the ledger is durable row by row
+	d.Say("run %s: it may be stopped (Ctrl-C); hone runs resume %s then goes on with it", d.dir.Path, run.Name(d.dir.Path))
+	err := d.run(ctx)
+	if ctx.Err() != nil {
+		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: d.dir.Path, Next: "hone runs resume " + run.Name(d.dir.Path)}
 	}
-	messages := []chat.Message{{Role: chat.System, Content: System}, {Role: chat.User, Content: d.Task}}
-	answer := ""
-	var calls []chat.ToolCall
-	for i := range d.kind.NumCalls() {
-		c, err := d.kind.Call(i, d.values, answer)
+	return err
+}
+
+// open opens servers and model, on tasks that are executed, or read back. Its episodes must be closed.
+func (d *demo) open(ctx context.Context) (l *job.Episodes, tasks calc.Tasks, err error) {
+	servers, err := toolset.Configured(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
+	if err != nil {
+		return nil, tasks, err
+	}
+	if l, err = job.Open(ctx, d.Host, d.c, servers, "", calc.Tools(!d.fit.Full)...); err != nil {
+		return nil, tasks, err
+	}
+	defer func() {
 		if err != nil {
-			return s, nil, fmt.Errorf("call %d: %w", i, err)
+			l.Close()
+			l = nil
 		}
-		c.ID = fmt.Sprintf("call_%d", i)
-		result := call(ctx, c)
-		if result.Status != trajectory.CallOK {
-			return s, nil, fmt.Errorf("call %d (%s): %s: %s%s", i, c.Name, result.Status, result.Error, result.Text)
-		}
-		if answer, err = d.kind.Take(i, result.Text); err != nil {
-			return s, nil, fmt.Errorf("call %d (%s): %w", i, c.Name, err)
-		}
-		calls = append(calls, c)
-		s.Gold = append(s.Gold, scenario.Gold{Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
-		messages = append(messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{c}},
-			chat.Message{Role: chat.ToolRole, Content: result.Text, ToolCallID: c.ID, Name: c.Name})
+	}()
+	if err = l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err == nil {
+		tasks, err = Tasks(ctx, d.Host, d.dir, d.c, d.fit.size(), l.Tools)
 	}
-	var err error
-	if s.Checks, err = d.kind.Checks(d.values, calls, d.Task, answer); err != nil {
-		return s, nil, err
+	if err == nil { // what the memory leaves to the plan is settled in d.c
+		err = l.OpenModel(d.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true)
 	}
-	return s, append(messages, chat.Message{Role: chat.Assistant, Content: answer}), s.Validate()
+	return l, tasks, err
+}
+
+func (d demo) run(ctx context.Context) (err error) {
+	l, tasks, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	data, err := d.data(l, tasks)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	whole := &whole{told: d.Progress(l.Speaker.NumSlots()), began: d.began}
+	if err := recipe.Publish(l.Policy, baseStage); err != nil {
+		return err
+	}
+	journal := job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}
+	chosen, err := d.chosen(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval), Scorer: l.Scorer, Log: journal, Progress: whole.report}, l)
+	if err != nil {
+		return err
+	}
+	data.Test, data.Demonstrations = data.Test[:min(len(data.Test), chosen.Tests)], data.Demonstrations[:min(len(data.Demonstrations), chosen.Rows)]
+	d.c.GRPO.Steps, d.c.GRPO.ScenariosPerStep = chosen.Steps, chosen.Episodes/d.c.GRPO.GroupSize
+	whole.expect(chosen)
+	p := PipelineOf(d.c, job.MaxMismatch(l.Model))
+	if err := l.Stage(d.c, &p.GRPO, data.Train); err != nil {
+		return err
+	}
+	p.GRPO.Demonstrations.Of = data.Demonstrations
+	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
+	defer func() { track.Close(err) }()
+	journal.Track = track
+	_, err = p.Run(ctx, data, track.Rollouts(l.Rollouts(d.c.Rollout.Temperature)), track.Evaluation(l.Evaluation(d.c.Eval)), track.Scores(l.Scorer, metrics.Score),
+		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), journal, track.Progress(whole.report))
+	if err != nil {
+		return err
+	}
+	if err := l.SaveFinal(ctx, d.Host, filepath.Join(d.dir.Path, "final")); err != nil {
+		return err
+	}
+	return d.report(data, l, time.Since(started))
+}
+
+// PipelineOf are the stages of a configuration, SFT with a checkpoint every few steps.
+func PipelineOf(c config.Config, maxMismatch float64) recipe.Pipeline {
+	p := recipe.Pipeline{SFT: job.SFTOf(c), GRPO: job.GRPOOf(c, maxMismatch)}
+	p.SFT.CheckpointEvery = 5
+	return p
+}
+
+// data renders the demonstrations as training rows.
+func (d demo) data(l *job.Episodes, t calc.Tasks) (recipe.Data, error) {
+	rows, err := l.Rows(t.Demonstrations)
+	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
+}
+
+// Ended reports whether a demo has ended.
+func Ended(s run.Summary, b job.Begun) bool {
+	return job.HasAdapter(s, b) && job.Ended(s, report.EvalStage+grpoStage)
 }

@@ -3,155 +3,93 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/demo/calc"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/run"
 )
 
-// Size is how many scenarios of each split are made. Held is the split evaluated on: test, unless it says validation, on which
-// settings are chosen. ShownKinds is how many kinds of task the demonstrations are of, drawn by the seed; 0 is all of them.
-type Size struct {
-	Demonstrations, Train, Test int
-	Validation                  int `json:",omitempty"` // what a stage measures itself on; where Held is validation, the first of Test
-	Held                        string
-	ShownKinds                  int `json:",omitempty"`
-	// Few is of few kinds, which need few tools and one call each, so that a model learns them in minutes. No learning figure was measured on them.
-	Few bool `json:",omitempty"`
-	// File is whose scenarios are taken in the place of the demo's; then Train and Test are 0, and of ShownKinds tools there are demonstrations.
-	File string `json:",omitempty"`
-}
-
-// Full is the size that the learning figures of a CPU were measured with.
-func Full() Size { return Size{Demonstrations: 300, Train: 600, Test: 160} }
-
-// String says it.
-func (s Size) String() string {
-	of := ""
-	switch {
-	case s.File != "" && s.ShownKinds > 0:
-		of = fmt.Sprintf(" of %d tools", s.ShownKinds)
-	case s.Few:
-		of = fmt.Sprintf(" of %d kinds", len(kindsOf(true)))
-	case s.ShownKinds > 0:
-		of = fmt.Sprintf(" of %d kinds", s.ShownKinds)
-	}
-	if s.File != "" {
-		return fmt.Sprintf("%d demonstrations%s, scenarios of %s, held out: %s", s.Demonstrations, of, s.File, s.EvalSplit())
-	}
-	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios", s.Demonstrations, of, s.Train, s.Test, s.EvalSplit())
-}
-
-// EvalSplit is the split evaluated on.
-func (s Size) EvalSplit() string {
-	if s.Held == "" {
-		return scenario.Test
-	}
-	return s.Held
-}
-
-// Tasks are executed scenarios, and for SFT those that an agent did.
-type Tasks struct {
-	Size           Size // what was asked for
-	Demonstrations []Solved
-	Train, Test    []scenario.Scenario
-	Validation     []scenario.Scenario
-	Solutions      []Solved // of Train
-}
-
-// Solved is a scenario and the conversation of an agent that did it. Which tools its prompt lists follows from the scenario, as in each of its episodes.
-type Solved struct {
-	Scenario scenario.Scenario
-	Messages []chat.Message
-}
-
-// UnmarshalJSON implements json.Unmarshaler. Earlier versions kept the messages alone, whose scenario then has no ID.
-func (s *Solved) UnmarshalJSON(text []byte) error {
-	if text[0] == '[' {
-		return json.Unmarshal(text, &s.Messages)
-	}
-	type plain Solved
-	return json.Unmarshal(text, (*plain)(s))
-}
-
-// Execute executes the drafts of all splits on a live server. dropped is told of each that fails there.
-func Execute(ctx context.Context, seed uint64, size Size, call func(context.Context, chat.ToolCall) trajectory.ToolResult, dropped func(task string, err error)) (Tasks, error) {
-	t := Tasks{Size: size}
-	shown := drawKinds(seed, size.ShownKinds)
-	execute := func(drafts []Draft, keep func(scenario.Scenario, []chat.Message)) error {
-		for _, draft := range drafts {
-			if shown != nil {
-				draft.Tags = append(draft.Tags, tagOf(shown[draft.Kind]))
-			}
-			s, messages, err := draft.Execute(ctx, call)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err != nil {
-				dropped(draft.Task, err)
-				continue
-			}
-			keep(s, messages)
-		}
-		return nil
-	}
-	if err := execute(trainDrafts(seed, size, shown), func(s scenario.Scenario, m []chat.Message) {
-		if len(t.Demonstrations) < size.Demonstrations && !slices.Contains(s.Tags, UnshownKind) {
-			t.Demonstrations = append(t.Demonstrations, Solved{s, m})
-		} else {
-			t.Train, t.Solutions = append(t.Train, s), append(t.Solutions, Solved{s, m})
-		}
-	}); err != nil {
+// Tasks are those of a run of this size: what an earlier attempt made, else drafts of all splits, executed on the live
+// server and kept.
+func Tasks(ctx context.Context, h *host.Host, dir *run.Dir, c config.Config, size calc.Size, tools environment.Tools) (calc.Tasks, error) {
+	t, ok, err := KeptTasks(dir, size)
+	if ok || err != nil {
 		return t, err
 	}
-	if err := execute(generate(kindsOf(size.Few), seed, size.EvalSplit(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
+	if t, err = execute(ctx, h, c, size, tools); err != nil {
 		return t, err
 	}
-	if size.EvalSplit() == scenario.Validation {
-		t.Validation = t.Test[:min(size.Validation, len(t.Test))]
-		return t, nil
-	}
-	return t, execute(generate(kindsOf(size.Few), seed, scenario.Validation, size.Validation), func(s scenario.Scenario, _ []chat.Message) { t.Validation = append(t.Validation, s) })
+	return t, KeepTasks(dir, t)
 }
 
-// drawKinds are n kinds drawn by the seed, or nil for all.
-func drawKinds(seed uint64, n int) map[string]bool {
-	if n <= 0 {
-		return nil
+// KeptTasks are the tasks that an earlier attempt executed, if one did.
+func KeptTasks(dir *run.Dir, size calc.Size) (t calc.Tasks, ok bool, err error) {
+	path := filepath.Join(dir.Path, job.TasksFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, false, nil
 	}
-	all, shown := all(), map[string]bool{}
-	for _, i := range rand.New(rand.NewPCG(seed, streamOf("shown kinds"))).Perm(len(all))[:min(n, len(all))] {
-		shown[all[i].Name] = true
+	if err == nil {
+		err = json.Unmarshal(text, &t)
 	}
-	return shown
+	if err != nil {
+		return t, false, err
+	}
+	if t.Size != size {
+		return t, false, &fault.Error{Code: fault.CodeUsage, What: "the run was begun with other tasks", Where: path,
+			Why: fmt.Sprintf("it holds %s, asked for are %s", t.Size, size), Next: "give the flags it was begun with, or another --output-dir"}
+	}
+	if slices.ContainsFunc(t.Demonstrations, func(s scenario.Solved) bool { return s.Scenario.ID == "" }) {
+		return t, false, &fault.Error{Code: fault.CodeUsage, What: "the run cannot go on", Where: path,
+			Why: "the hone that began it did not keep of which scenarios its demonstrations are", Next: "begin it again, with another --output-dir"}
+	}
+	return t, true, dir.AddInput(run.Input{Name: job.TasksFile, Data: text}) // a kill may have come before its sum
 }
 
-func tagOf(shown bool) string {
-	if shown {
-		return ShownKind
+// KeepTasks keeps tasks for a run that goes on.
+func KeepTasks(dir *run.Dir, t calc.Tasks) error {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
 	}
-	return UnshownKind
+	return dir.AddInput(run.Input{Name: job.TasksFile, Data: text})
 }
 
-// trainDrafts are those of demonstrations, of shown kinds alone, and behind them those of training scenarios, of all kinds.
-func trainDrafts(seed uint64, size Size, shown map[string]bool) []Draft {
-	if shown == nil {
-		return generate(kindsOf(size.Few), seed, scenario.Train, size.Demonstrations+size.Train)
+// execute makes the tasks of all splits on the live server.
+func execute(ctx context.Context, h *host.Host, c config.Config, size calc.Size, tools environment.Tools) (t calc.Tasks, err error) {
+	session, err := tools.Open(ctx, "gold")
+	if err != nil {
+		return t, err
 	}
-	// Kinds come in rounds of all of them, so this many rounds hold enough of the shown ones.
-	rounds := (size.Demonstrations + len(shown) - 1) / len(shown)
-	drawn := Generate(seed, scenario.Train, rounds*len(all())+size.Train)
-	drafts := make([]Draft, 0, len(drawn))
-	for i, d := range drawn {
-		if len(drafts) == size.Demonstrations {
-			return append(drafts, drawn[i:min(i+size.Train, len(drawn))]...)
-		}
-		if shown[d.Kind] {
-			drafts = append(drafts, d)
-		}
+	defer func() { _ = session.Close() }() // only reads were made
+	call := func(ctx context.Context, c chat.ToolCall) trajectory.ToolResult {
+		return session.Call(ctx, []chat.ToolCall{c})[0]
 	}
-	return drafts
+	dropped := 0
+	t, err = calc.Execute(ctx, c.Seed, size, call, func(task string, err error) {
+		dropped++
+		h.Say("dropped %q: %v", task, err)
+	})
+	if err != nil {
+		return t, err
+	}
+	h.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
+		len(t.Demonstrations), len(t.Train), len(t.Test), size.HeldOut(), dropped)
+	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
+		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: c.MCP.Config, Next: "hone doctor"}
+	}
+	return t, nil
 }

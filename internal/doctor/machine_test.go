@@ -12,7 +12,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // The doctor names the plug-in a run would use, how it was found, its version and its devices.

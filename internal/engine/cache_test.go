@@ -17,7 +17,7 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/engine/programs"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // ran is what programs computed, and what is known of them.

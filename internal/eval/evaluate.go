@@ -1,6 +1,6 @@
 // Package eval is hone eval: systems run the same scenarios on live servers, from the same random streams, and what came of it is
-// rated. requests.go says what is wanted, systems.go who speaks, measure.go runs the episodes, tables.go says what came of them; calls.go,
-// power.go and mcpbench.go are the verbs below it, which run nothing.
+// rated. asked.go says what is wanted, systems.go who speaks, measure.go runs the episodes, told.go says what came of them;
+// power.go is the verb below it, which runs nothing.
 package eval
 
 import (

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,9 +14,11 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
+	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
@@ -580,4 +583,10 @@ func TestReuseTakesWhatEnters(t *testing.T) {
 			t.Errorf("with room for %d tokens %q is taken, want %q", room, got, want)
 		}
 	}
+}
+
+// quiet is a host whose runs are listed in a folder of the test's.
+func quiet(t *testing.T) *host.Host {
+	state := t.TempDir()
+	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
 }

@@ -21,7 +21,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/hub"
-	"hone/internal/hub/hubtest"
+	"hone/internal/testing/hubtest"
 )
 
 // hangUp ends the connection of a request without an answer.

@@ -16,7 +16,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/hub"
-	"hone/internal/hub/hubtest"
+	"hone/internal/testing/hubtest"
 )
 
 var everything = hub.Selection{Keep: func(string) bool { return true }}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"hone/internal/hub"
-	"hone/internal/hub/hubtest"
+	"hone/internal/testing/hubtest"
 )
 
 // peer is a Python with testdata/requirements.txt; make parity gives one.

@@ -11,7 +11,6 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/demo"
 	"hone/internal/engine"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/recovery"
@@ -480,7 +479,7 @@ func (l *Episodes) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, 
 }
 
 // Rows renders conversations as training rows, under the system message and the tools that an episode of the scenario is sampled under.
-func (l *Episodes) Rows(list []demo.Solved) ([]batch.Sequence, error) {
+func (l *Episodes) Rows(list []scenario.Solved) ([]batch.Sequence, error) {
 	var rows []batch.Sequence
 	for _, of := range list {
 		messages := of.Messages

@@ -10,7 +10,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // Evaluations are truncated as the configuration says; rollouts to train on are not, whatever it says.

@@ -33,13 +33,13 @@ const (
 const BaseOnly = "base"
 
 // Begun is version.json: what built a run, and how it was begun. Only train, sft and eval have Folder and Flags, and only
-// demo learn a Study.
+// a demo and experiments a Study.
 type Begun struct {
 	Build  host.Build      `json:"build"`
 	Verb   string          `json:"verb"`
 	Folder string          `json:"folder,omitempty"` // relative paths in Flags are from here
 	Flags  Kept            `json:"flags,omitzero"`
-	Study  json.RawMessage `json:"study,omitempty"` // of demo learn, which reads it itself
+	Study  json.RawMessage `json:"study,omitempty"` // of its verb, which reads it itself
 	Edits  json.RawMessage `json:"edits,omitempty"` // that were accepted since; package run writes them
 }
 

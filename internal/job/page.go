@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"hone/internal/config"
-	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
@@ -194,8 +193,7 @@ func (j *Job) reportTrain(l *Episodes) error {
 func ScenariosOf(path string) map[string]*scenario.Scenario {
 	list, err := scenario.LoadKept(filepath.Join(path, ScenariosFile))
 	if err != nil {
-		var t demo.Tasks
-		if text, err := os.ReadFile(filepath.Join(path, "tasks.json")); err == nil && json.Unmarshal(text, &t) == nil {
+		if t, err := ownTasksOf(path); err == nil {
 			list = slices.Concat(t.Train, t.Test)
 		}
 	}

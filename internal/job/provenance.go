@@ -14,7 +14,6 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
 	"hone/internal/data/overlap"
-	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
@@ -64,7 +63,7 @@ func (l *Learnt) read(folder string) (earlier string) {
 	case "dpo":
 		err = l.pairs(dir)
 	case "demo", "demo learn":
-		err = l.demo(dir)
+		err = l.ownTasks(dir)
 	default:
 		err = errors.New("a verb that trains no adapter, or one of another hone")
 	}
@@ -154,13 +153,9 @@ func (l *Learnt) pairs(dir string) error {
 	return err
 }
 
-func (l *Learnt) demo(dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, "tasks.json"))
+func (l *Learnt) ownTasks(dir string) error {
+	t, err := ownTasksOf(dir)
 	if err != nil {
-		return err
-	}
-	var t demo.Tasks
-	if err := json.Unmarshal(text, &t); err != nil {
 		return err
 	}
 	for _, s := range t.Train {

@@ -14,7 +14,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/hub"
-	"hone/internal/hub/hubtest"
+	"hone/internal/testing/hubtest"
 )
 
 // The ledger of a curation holds what was redacted: no push sends one, whatever its name, a mirror takes away one that was sent, and

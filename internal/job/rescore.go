@@ -41,10 +41,6 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, gi
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if r := c.Rewards.Rules; catalog == nil && (r.ValidToolName != 0 || r.SchemaCompliance != 0 || r.ExecutionSuccess != 0) {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "rewards.rules cannot be scored again", Where: path,
-			Why: "they compare calls with the schemas of the tools, and the run has no " + CatalogFile, Next: "set each weight of rewards.rules to 0; the other terms need no schemas"}
-	}
 	if err := showTools(groups, catalog); err != nil && c.Judge.Model != "" {
 		return nil, err
 	}

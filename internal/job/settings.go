@@ -10,7 +10,6 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/userprogram"
-	"hone/internal/eval/mcpbench"
 	"hone/internal/eval/stats"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -72,9 +71,8 @@ func ByTurn(c config.Config, s reward.Scorer) reward.Scorer {
 func ScorerOf(h *host.Host, c config.Rewards, catalog *mcp.Catalog) (reward.Scorer, error) {
 	s := reward.Scorer{Weights: WeightsOf(c), Rating: c.Rating, Effort: reward.Effort{Arguments: c.Arguments, Recovery: c.Recovery, Repair: c.Repair,
 		Economy: reward.Economy(c.Economy), Length: reward.Length(c.Length)}}
-	if r := c.Rules; catalog != nil {
+	if catalog != nil {
 		s.Defaults = catalog.Defaults()
-		s.Rules = reward.Rules{Tools: BenchTools(catalog), Refused: mcp.LooksRefused, ValidToolName: r.ValidToolName, SchemaCompliance: r.SchemaCompliance, ExecutionSuccess: r.ExecutionSuccess}
 	}
 	if o := c.Overlong; o.Weight != 0 {
 		s.Overlong = &reward.Overlong{Weight: o.Weight, Limit: o.Limit, Buffer: o.Buffer}
@@ -102,17 +100,6 @@ func ScorerOf(h *host.Host, c config.Rewards, catalog *mcp.Catalog) (reward.Scor
 		s.Program.Worker = userprogram.NewWorker(p)
 	}
 	return s, err
-}
-
-// BenchTools are a catalog's tools as MCP-Bench's rule metrics look at them.
-func BenchTools(catalog *mcp.Catalog) mcpbench.Tools {
-	var list []mcpbench.Tool
-	for _, s := range catalog.Servers {
-		for _, t := range s.Tools {
-			list = append(list, mcpbench.Tool{Name: t.ModelName, Server: s.Name, InputSchema: t.InputSchema})
-		}
-	}
-	return mcpbench.NewTools(list)
 }
 
 // SFTOf is the stage of SFT that the configuration describes.

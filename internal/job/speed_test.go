@@ -22,9 +22,9 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/testing/policytest"
 	"hone/internal/toolset"
 )
 

@@ -22,6 +22,8 @@ type Verb struct {
 	Finished func(s run.Summary, b Begun) bool
 	// Resume goes on with a stopped run; nil where the verb's own command does.
 	Resume func(ctx context.Context, e Env, path string, b Begun, from toolset.Source) error
+	// GoesOn is the command that goes on with a run in the folder behind it, where hone does not: an experiment's.
+	GoesOn string
 }
 
 // Verbs is the table of them.
@@ -50,6 +52,8 @@ func (v Verbs) State(s run.Summary) (state, resume string) {
 		return "idle", ""
 	}
 	switch {
+	case verb.GoesOn != "":
+		return "idle; " + verb.GoesOn + run.Name(s.Path) + " goes on with it", ""
 	case verb.Finished(s, b):
 		return "finished", ""
 	case verb.Resume == nil:
@@ -100,6 +104,9 @@ func (e Env) Resume(ctx context.Context, path string, from toolset.Source) error
 	verb, ok := e.Table.of(b.Verb)
 	if !ok {
 		return bad(fmt.Sprintf("it was begun by %q, which cannot be resumed", b.Verb), "hone runs ls", nil)
+	}
+	if verb.GoesOn != "" {
+		return bad("another command began it", verb.GoesOn+run.Name(path), nil)
 	}
 	if verb.Resume == nil {
 		return bad("hone "+b.Verb+" goes on by itself", "give its command again, with the same --output-dir", nil)

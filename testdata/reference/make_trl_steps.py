@@ -3,7 +3,7 @@
 Usage: python make_trl_steps.py
 Needs: requirements.txt.
 
-The model is that of hone's package learn/learntest, whose weights are sines of their places, so they need not be kept. Rows come in the
+The model is that of hone's package testing/learntest, whose weights are sines of their places, so they need not be kept. Rows come in the
 order in which hone's recipes take them. GRPO's episodes are drawn here, from the policy as it is at each step, and kept: hone trains on the
 same ones. Numbers are float64 but for what transformers computes in float32 (norms, rotations).
 """

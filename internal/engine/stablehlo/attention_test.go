@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // Fused attention, forward and backward, is attention in float32 over each row's whole text, but for the rounding of

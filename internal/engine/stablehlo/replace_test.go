@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // Rows that are cleared and then added to are replaced, also where nothing added to what was there would leave the new

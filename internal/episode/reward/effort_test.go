@@ -8,9 +8,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/reward"
-	"hone/internal/episode/reward/rewardtest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/testing/rewardtest"
 )
 
 // What each term of effort says of episodes, by name; -1 where an episode has no such term.

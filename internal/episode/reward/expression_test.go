@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"hone/benchmarks/mcpbench"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval/mcpbench"
 )
 
 func compiled(t *testing.T, text string) *formula.Formula {
@@ -89,7 +89,6 @@ func TestFormulasKnowTheTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := reward.Scorer{Effort: reward.Effort{Arguments: 1, Recovery: -1, Repair: -1, Economy: reward.Economy{Weight: -1, Factor: 1}, Length: reward.Length{Weight: -1, Budget: 1}},
-		Rules:    reward.Rules{Tools: mcpbench.NewTools([]mcpbench.Tool{{Name: "hash"}}), Refused: func(string) string { return "" }, ValidToolName: 1, SchemaCompliance: 1, ExecutionSuccess: 1},
 		Overlong: &reward.Overlong{Weight: -1, Limit: 2, Buffer: 1}, Program: term, Judge: &reward.Judged{By: halves{}, Weight: 1, All: true}, Rating: 1}
 	one := episode{calls: many(1, right), answer: "d8932aac"}.trajectory()
 	one.Turns[0].Results[0].Status = trajectory.CallToolError

@@ -12,9 +12,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/reward"
-	"hone/internal/episode/reward/rewardtest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/testing/rewardtest"
 )
 
 // puzzle is a task whose gold calls a policy does not know: of each place it knows some calls that may be the right one,

@@ -71,7 +71,6 @@ func (r Scorer) Max(s *scenario.Scenario) float64 {
 	if len(s.Gold) > 0 {
 		most += w.Call + w.Tool + r.Effort.Arguments
 	}
-	most += r.Rules.ValidToolName + r.Rules.SchemaCompliance + r.Rules.ExecutionSuccess
 	if r.Program != nil {
 		most += r.Program.Weight
 	}

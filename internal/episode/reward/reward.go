@@ -64,7 +64,6 @@ type Scorer struct {
 	// Defaults gives the schema defaults of a tool's arguments; nil for none.
 	Defaults grade.Defaults
 	Effort   Effort
-	Rules    Rules
 	Overlong *Overlong // nil for none
 	Program  *Program  // of the user's; nil for none
 	Judge    *Judged   // nil for none

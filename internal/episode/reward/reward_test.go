@@ -11,9 +11,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/reward"
-	"hone/internal/episode/reward/rewardtest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/testing/rewardtest"
 )
 
 func ptr[T any](v T) *T { return &v }

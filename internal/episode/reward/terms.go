@@ -67,7 +67,7 @@ func (r Scorer) terms() []term {
 		{"invalid", hasCalls, each(invalid), times(w.Invalid), true},
 		{"parse", always, each(parse), times(w.Parse), true},
 	}
-	list = append(append(list, r.Rules.terms()...), r.Effort.terms()...)
+	list = append(list, r.Effort.terms()...)
 	if r.Overlong != nil {
 		list = append(list, term{"overlong", always, each(r.Overlong.mark), times(r.Overlong.Weight), false})
 	}

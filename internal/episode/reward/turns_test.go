@@ -10,9 +10,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/reward"
-	"hone/internal/episode/reward/rewardtest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/testing/rewardtest"
 )
 
 func turnsOf(p reward.Turns, s *scenario.Scenario, t *trajectory.Trajectory) []float64 {

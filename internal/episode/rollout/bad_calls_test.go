@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // A malformed call is answered by what is wrong with it and by how a call is written. The model reads that and goes on; no call of the message is

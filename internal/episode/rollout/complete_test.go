@@ -6,7 +6,7 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // A lone call of complete_task ends the episode with its answer, and no server sees it. Beside other calls, or without an answer, it is

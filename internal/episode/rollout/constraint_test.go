@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // heldTo is the constraint of a call of a tool, and knows behind which prompt.

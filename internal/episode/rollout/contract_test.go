@@ -18,7 +18,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // calling is a message that calls tools by name; an argument tells the turns apart.

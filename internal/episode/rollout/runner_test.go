@@ -21,7 +21,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

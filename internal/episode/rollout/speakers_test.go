@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/llm"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // said is what one policy says in an episode, whichever kind of policy it is.

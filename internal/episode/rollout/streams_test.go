@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // Every completion draws from a stream of its own: of its step, scenario, rollout and turn.

@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // timed opens and answers as late as it is told.

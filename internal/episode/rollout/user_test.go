@@ -12,7 +12,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 // person is a model that plays a user: it writes its lines, one after the other.

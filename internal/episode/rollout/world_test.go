@@ -9,7 +9,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy/policytest"
+	"hone/internal/testing/policytest"
 )
 
 var look = scenario.Check{Type: "state", Name: "look"}

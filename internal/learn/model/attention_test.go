@@ -8,9 +8,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
+	"hone/internal/testing/learntest"
 )
 
 // Attention by parts, each of the device's kernel, is attention to all keys at once in float32, but for the rounding of

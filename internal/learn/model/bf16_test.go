@@ -9,8 +9,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/testing/learntest"
 )
 
 // bf16Spec is learntest's with heads that the fused kernel takes.

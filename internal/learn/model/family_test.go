@@ -12,12 +12,12 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
+	"hone/internal/testing/learntest"
 )
 
 // tolerance of every number, absolute.

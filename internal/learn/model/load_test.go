@@ -12,9 +12,9 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
+	"hone/internal/testing/learntest"
 )
 
 // In a run in bfloat16, weights stored as bfloat16 come to the device as they are, and others as they round.

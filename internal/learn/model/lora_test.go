@@ -18,10 +18,10 @@ import (
 	"hone/internal/engine"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
+	"hone/internal/testing/learntest"
 )
 
 // ranks lists an adapter's ranks and scales by the ends of the paths of layer 1.

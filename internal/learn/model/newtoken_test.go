@@ -12,9 +12,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
+	"hone/internal/testing/learntest"
 )
 
 // One new token of each row, by the device's kernel where it has one, gives what the same operations give one by one: hidden states, and

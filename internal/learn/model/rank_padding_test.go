@@ -3,8 +3,8 @@ package model_test
 import (
 	"testing"
 
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/testing/learntest"
 )
 
 // An adapter in a larger place changes what it did: of each target, scale B A is the same matrix.

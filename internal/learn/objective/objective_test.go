@@ -10,7 +10,7 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // Losses of single tokens with low 0.2 and high 0.28, worked by hand: p of the token under the trainer and the old policy, the advantage,

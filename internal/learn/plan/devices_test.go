@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // Of several devices each holds what one would: gradients are added up in place. So the compiler says too.

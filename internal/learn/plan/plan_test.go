@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"

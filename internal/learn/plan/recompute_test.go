@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"

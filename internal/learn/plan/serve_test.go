@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/testing/learntest"
 )
 
 // What serving holds is what the shapes say: the caches of the sampler, and each adapter in its arrays.

@@ -13,11 +13,11 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
+	"hone/internal/testing/learntest"
 )
 
 // device is an engine in pure Go with the base's weights.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/policy"
+	"hone/internal/testing/learntest"
 )
 
 func near(a, b float32) bool { return math.Abs(float64(a)-float64(b)) < 1e-5 }

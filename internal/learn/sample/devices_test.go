@@ -10,9 +10,9 @@ import (
 	"go.uber.org/goleak"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
+	"hone/internal/testing/learntest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

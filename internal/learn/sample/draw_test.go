@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // drawn draws once from each row of logits [n, v].

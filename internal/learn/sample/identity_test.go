@@ -8,10 +8,10 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/publish"
 	"hone/internal/learn/train"
 	"hone/internal/recipe"
+	"hone/internal/testing/learntest"
 )
 
 // wired is a sampler that is given adapters by a function.

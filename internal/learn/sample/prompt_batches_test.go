@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // Of few prompts each is fed apart, one after the other; of many, or where a row has all of them, none is; and what is fed lies in the cache.

@@ -7,9 +7,9 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
+	"hone/internal/testing/learntest"
 )
 
 // The trainer's own forward pass, which has a shared prefix, gives the same numbers; an adapter changes them.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
+	"hone/internal/testing/learntest"
 )
 
 // Two adapters and the base model in one batch: each slot gets what it gets of a sampler that has its adapter alone. The second place is written by the

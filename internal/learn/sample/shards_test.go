@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
+	"hone/internal/testing/learntest"
 )
 
 // With weights sharded over two devices episodes get the tokens that they get with whole ones, of the base and of an adapter,

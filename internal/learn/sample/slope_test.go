@@ -11,9 +11,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
+	"hone/internal/testing/learntest"
 )
 
 // slopeSpec is a model whose sums are long enough for bfloat16 to matter, and small enough for many tokens.

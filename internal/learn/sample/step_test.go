@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/policy"
+	"hone/internal/testing/learntest"
 )
 
 // A completion that has ended is not waited for: no more steps are set off, and none of those that were is taken.

@@ -13,10 +13,10 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/policy"
+	"hone/internal/testing/learntest"
 )
 
 // settings are what one row is truncated by.

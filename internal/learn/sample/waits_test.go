@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // While a program is compiled that one request needs, the others are sampled.

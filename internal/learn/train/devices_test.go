@@ -10,8 +10,8 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/testing/learntest"
 )
 
 // uneven are five rows: neither two nor four devices share them alike.

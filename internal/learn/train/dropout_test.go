@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // dropping starts a trainer with dropout.

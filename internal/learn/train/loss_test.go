@@ -10,8 +10,8 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/objective"
+	"hone/internal/testing/learntest"
 )
 
 // policies are objectives of rollouts with all kinds of graphs. A plug-in compiles a program for each, so one stands for all there: package

@@ -12,7 +12,7 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // What the simulation of a run takes from measurements on an H200 with a model of 4 billion numbers (docs/PERFORMANCE.md):

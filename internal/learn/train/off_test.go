@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/apply.stablehlo")

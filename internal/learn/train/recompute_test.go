@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // Computing layers again changes no gradient: with a prefix and without, several rows in one program or each in its own,

@@ -6,8 +6,8 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/testing/learntest"
 )
 
 // divisible is a decoder of which four devices can share the rows of all maps but those of k and v, which have 6.

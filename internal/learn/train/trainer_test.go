@@ -9,10 +9,10 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/objective"
+	"hone/internal/testing/learntest"
 )
 
 // device is what the tests of one device share: a program takes seconds to compile on a plug-in, so each is compiled once.

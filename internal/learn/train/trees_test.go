@@ -10,9 +10,9 @@ import (
 
 	"hone/internal/engine"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
+	"hone/internal/testing/learntest"
 )
 
 // forest are rows as two conversations have them that are unrolled: each begins with what its conversation has so far, one is the beginning

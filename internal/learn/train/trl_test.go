@@ -15,9 +15,9 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/train"
 	"hone/internal/recipe"
+	"hone/internal/testing/learntest"
 )
 
 // steps is testdata/reference/trl_steps.json, which make_trl_steps.py writes.

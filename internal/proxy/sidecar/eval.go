@@ -112,7 +112,10 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	if doubt := report.Doubt(); doubt != "" && !h.JSON {
 		h.Say("%s", doubt)
 	}
-	return report, report.save(o)
+	if err := report.save(o); err != nil {
+		return nil, err
+	}
+	return report, e.saveCalls()
 }
 
 // rules adds a system that is computed row by row.

@@ -12,7 +12,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval/mcpbench"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/mcp"
@@ -25,8 +24,8 @@ const sessionsAtOnce = 4
 
 // executions are what became of the calls of all systems on the servers.
 type executions struct {
-	made map[string][]mcpbench.Call // by what was called, and where
-	lost map[string]error           // points where calls could not be tried, and why: no system is judged by one
+	made map[string][]trajectory.ToolResult // by what was called, and where
+	lost map[string]error                   // points where calls could not be tried, and why: no system is judged by one
 }
 
 // attempt is the calls of one system at a point, or of several that say the same there.
@@ -94,7 +93,7 @@ func (e *evaluation) servers(ctx context.Context) (*toolset.Set, error) {
 // try makes all attempts.
 func (e *evaluation) try(ctx context.Context, servers environment.Tools) error {
 	all := e.attempts()
-	x := &executions{map[string][]mcpbench.Call{}, map[string]error{}}
+	x := &executions{map[string][]trajectory.ToolResult{}, map[string]error{}}
 	e.executed = x
 	turns, done, progress := make(chan struct{}, sessionsAtOnce), 0, e.Progress(sessionsAtOnce)
 	var wait sync.WaitGroup
@@ -102,11 +101,11 @@ func (e *evaluation) try(ctx context.Context, servers environment.Tools) error {
 	for _, a := range all {
 		turns <- struct{}{}
 		wait.Go(func() {
-			calls, err := a.make(ctx, servers)
+			results, err := a.make(ctx, servers)
 			<-turns
 			mutex.Lock()
 			defer mutex.Unlock()
-			if x.made[a.key] = calls; err != nil {
+			if x.made[a.key] = results; err != nil {
 				x.lost[a.point.ID] = err
 			}
 			done++
@@ -135,7 +134,7 @@ func (e *evaluation) checkTools(c *mcp.Catalog) error {
 
 // make makes the calls. Its error says that nothing is known of what the calls are worth: the point was not reached, a rule forbade
 // one, or the server was away.
-func (a attempt) make(ctx context.Context, servers environment.Tools) (made []mcpbench.Call, err error) {
+func (a attempt) make(ctx context.Context, servers environment.Tools) ([]trajectory.ToolResult, error) {
 	results, err := revise.Execute(ctx, servers, "eval/"+a.point.ID, a.point, a.calls)
 	if err != nil {
 		return nil, err
@@ -145,8 +144,5 @@ func (a attempt) make(ctx context.Context, servers environment.Tools) (made []mc
 	}); i >= 0 {
 		return nil, fmt.Errorf("%s: %s: %s", results[i].Call.Name, results[i].Status, results[i].Text)
 	}
-	for _, r := range results {
-		made = append(made, mcpbench.CallOf(r, mcp.LooksRefused))
-	}
-	return made, nil
+	return results, nil
 }

@@ -14,7 +14,6 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/eval/mcpbench"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
@@ -86,8 +85,11 @@ func TestExecutions(t *testing.T) {
 		t.Errorf("lost: %v", e.executed.lost)
 	}
 	answered := func(name string) (all []bool) {
-		for _, l := range e.logs(name, e.executed) {
-			all = append(all, !slices.ContainsFunc(l.Calls, func(c mcpbench.Call) bool { return !c.Answered }) && l.NumMalformed == 0)
+		for _, p := range e.placesOf(name) {
+			if p.Results != nil {
+				failed := slices.ContainsFunc(p.Results, func(r trajectory.ToolResult) bool { return r.Status != trajectory.CallOK })
+				all = append(all, len(p.Results) > 0 && !failed)
+			}
 		}
 		return all
 	}
@@ -96,12 +98,12 @@ func TestExecutions(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	if b := e.bench("two"); b[executionRate] != [2]float64{0.5, 1. / 3} {
-		t.Errorf("the rates of two are %v", b)
+	if rate := e.executedBy("two"); rate.Mean != 1./3 {
+		t.Errorf("the calls of two are executed: %+v", rate)
 	}
 	e.executed = nil
-	if b := e.bench("two"); len(b) != 3 {
-		t.Errorf("without servers there are %v", b)
+	if rate := e.executedBy("two"); rate != nil {
+		t.Errorf("without servers there is %+v", rate)
 	}
 	stopped, stop := context.WithCancelCause(t.Context())
 	stop(errors.New("stopped"))
@@ -142,8 +144,8 @@ func TestEnds(t *testing.T) {
 	e := &evaluation{d: data{catalog: catalog}, rows: ends[:1], of: map[string][]outcome{}}
 	e.add("words", []outcome{{gives: true}})
 	e.add("calls", []outcome{{gives: true, calls: points[0].GoldCalls()}})
-	if words, calls := e.logs("words", nil), e.logs("calls", nil); len(words)+len(calls) != 0 { // all systems are of the same tasks
-		t.Errorf("an end is %d and %d tasks of MCP-Bench", len(words), len(calls))
+	if words, calls := e.placesOf("words"), e.placesOf("calls"); len(words)+len(calls) != 0 { // all systems are of the same places
+		t.Errorf("an end is %d and %d places where calls are due", len(words), len(calls))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/eval/mcpbench"
 	"hone/internal/eval/stats"
 	"hone/internal/job"
 	"hone/internal/proxy/revise"
@@ -30,19 +29,19 @@ type Report struct {
 
 // Measured is what one system did.
 type Measured struct {
-	System   string                `json:"system"`
-	Rows     int                   `json:"rows"`
-	Success  stats.Interval        `json:"success"`       // rows that are right in the end
-	Fixed    stats.Interval        `json:"fix_rate"`      // of the wrong drafts, those that are right in the end
-	Harmed   stats.Interval        `json:"harm_rate"`     // of the right drafts, those that are wrong in the end
-	Net      stats.Interval        `json:"net_gain"`      // success less that of the drafts, paired
-	Verdicts map[string]int        `json:"verdicts"`      // of a sidecar
-	Asked    float64               `json:"asked"`         // share of the rows for which a model was asked
-	Prompt   float64               `json:"prompt_tokens"` // added, of a row in the mean
-	Written  float64               `json:"completion_tokens"`
-	P50      float64               `json:"seconds_p50,omitempty"` // of one request at a time
-	P95      float64               `json:"seconds_p95,omitempty"`
-	Bench    map[string][2]float64 `json:"mcp_bench"` // rate: published, closed
+	System   string          `json:"system"`
+	Rows     int             `json:"rows"`
+	Success  stats.Interval  `json:"success"`       // rows that are right in the end
+	Fixed    stats.Interval  `json:"fix_rate"`      // of the wrong drafts, those that are right in the end
+	Harmed   stats.Interval  `json:"harm_rate"`     // of the right drafts, those that are wrong in the end
+	Net      stats.Interval  `json:"net_gain"`      // success less that of the drafts, paired
+	Verdicts map[string]int  `json:"verdicts"`      // of a sidecar
+	Asked    float64         `json:"asked"`         // share of the rows for which a model was asked
+	Prompt   float64         `json:"prompt_tokens"` // added, of a row in the mean
+	Written  float64         `json:"completion_tokens"`
+	P50      float64         `json:"seconds_p50,omitempty"` // of one request at a time
+	P95      float64         `json:"seconds_p95,omitempty"`
+	Executed *stats.Interval `json:"executed,omitempty"` // places whose calls were all answered without error; nil: none was made
 }
 
 // Gain is a paired difference of success.
@@ -112,8 +111,8 @@ func (e *evaluation) measure(name string) Measured {
 	all := func(*revise.Row) bool { return true }
 	b := e.bootstrap()
 	m := Measured{System: name, Verdicts: map[string]int{}, Success: stats.Estimate(e.evalRows(name, all), stats.Completion(), b),
-		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: complement(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
-		Net: stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b), Bench: e.bench(name)}
+		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: flipped(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
+		Net: stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b), Executed: e.executedBy(name)}
 	for i := range e.rows {
 		out := e.of[name][i]
 		if !out.gives {
@@ -144,54 +143,6 @@ func complement(i stats.Interval) stats.Interval {
 	}
 	i.Mean, i.Low, i.High = 1-i.Mean, 1-i.High, 1-i.Low
 	return i
-}
-
-// bench are the rates of MCP-Bench: each row is a task of one turn. That of executions needs servers.
-func (e *evaluation) bench(name string) map[string][2]float64 {
-	tools := job.BenchTools(e.d.catalog)
-	written, made := tools.Summarize(e.logs(name, nil)), tools.Summarize(e.logs(name, e.executed))
-	rates := map[string][2]float64{}
-	for _, d := range mcpbench.Definitions() {
-		switch {
-		case d.Name == executionRate && e.executed != nil:
-			rates[d.Name] = [2]float64{d.Of(made.Published), d.Of(made.Closed)}
-		case slices.Contains(textRates(), d.Name):
-			rates[d.Name] = [2]float64{d.Of(written.Published), d.Of(written.Closed)}
-		}
-	}
-	return rates
-}
-
-// executionRate is the one of MCP-Bench's rates that needs servers.
-const executionRate = "execution_success_rate"
-
-// textRates are those of what was written alone.
-func textRates() []string {
-	return []string{"valid_tool_name_rate", "input_schema_compliance", "planning_json_compliance"}
-}
-
-// logs are a system's rows as MCP-Bench's evaluator reads tasks: with what became of the calls where that is known, else as if all had been
-// answered.
-func (e *evaluation) logs(name string, x *executions) (logs []mcpbench.Log) {
-	for i, out := range e.of[name] {
-		p := &e.rows[i].Point
-		if !out.gives || x != nil && x.lost[p.ID] != nil || p.IsEnd() {
-			continue
-		}
-		var l mcpbench.Log
-		switch {
-		case len(out.calls) == 0:
-			l.NumMalformed = 1
-		case x != nil:
-			l.Calls = x.made[attemptKey(p, out.calls)]
-		default:
-			for _, c := range out.calls {
-				l.Calls = append(l.Calls, mcpbench.Call{Tool: c.Name, Arguments: c.Arguments, Answered: true})
-			}
-		}
-		logs = append(logs, l)
-	}
-	return logs
 }
 
 // parts measures each system on parts of the rows.
@@ -289,6 +240,16 @@ func (p *Report) Doubt() string {
 	return "*: too few pieces of evidence; fewer than 5 scenarios hold a success, or a failure, or fewer than 6 tell two systems apart; such intervals are wide on purpose"
 }
 
+// executed is a row for each system whose calls were made.
+func (p *Report) executed() (rows [][]string) {
+	for _, m := range p.Systems {
+		if m.Executed != nil {
+			rows = append(rows, []string{m.System, doubtful(m.Executed.RateText())})
+		}
+	}
+	return rows
+}
+
 // Tables are the report for a person, with an empty row between them.
 func (p *Report) Tables() [][]string {
 	rates, costs := [][]string{{"SYSTEM", "ROWS", "SUCCESS", "FIX RATE", "HARM RATE", "NET GAIN"}}, [][]string{{"SYSTEM", "ASKED", "TOKENS ADDED"}}
@@ -300,13 +261,10 @@ func (p *Report) Tables() [][]string {
 	for _, g := range p.Pairs {
 		gains = append(gains, []string{g.New, g.Old, doubtful(g.Interval.PointsText())})
 	}
-	bench := [][]string{{"SYSTEM", "MCP-BENCH", "PUBLISHED", "CLOSED"}}
-	for _, m := range p.Systems {
-		for _, rate := range slices.Sorted(maps.Keys(m.Bench)) {
-			bench = append(bench, []string{m.System, rate, fmt.Sprintf("%.1f%%", 100*m.Bench[rate][0]), fmt.Sprintf("%.1f%%", 100*m.Bench[rate][1])})
-		}
+	out := slices.Concat(rates, [][]string{{}}, costs, [][]string{{}}, gains)
+	if executed := p.executed(); len(executed) > 0 {
+		out = slices.Concat(out, [][]string{{}, {"SYSTEM", "EXECUTED"}}, executed)
 	}
-	out := slices.Concat(rates, [][]string{{}}, costs, [][]string{{}}, gains, [][]string{{}}, bench)
 	for _, what := range slices.Sorted(maps.Keys(p.Parts)) {
 		out = append(out, []string{}, []string{"SYSTEM", what, "RIGHT", "WRONG", "FIX RATE", "HARM RATE", "NET GAIN"})
 		for _, x := range p.Parts[what] {

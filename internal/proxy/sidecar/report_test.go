@@ -18,7 +18,7 @@ func TestReportFitsATerminal(t *testing.T) {
 	p := &Report{Parts: map[string][]PartRates{}}
 	for _, name := range []string{"nothing", "reviser_alone"} {
 		p.Systems = append(p.Systems, Measured{System: name, Rows: 3120, Success: few, Fixed: few, Harmed: few, Net: few, Asked: 1, Prompt: 424, Written: 39,
-			Bench: map[string][2]float64{"input_schema_compliance": {1, 1}}})
+			Executed: &few})
 		p.Pairs = append(p.Pairs, Gain{New: name, Old: "fixer", Interval: sure})
 		p.Parts["kind"] = append(p.Parts["kind"], PartRates{System: name, Part: strings.Repeat("k", 30), Right: 1, Wrong: 2, Net: few})
 	}
@@ -41,6 +41,7 @@ func TestReportFitsATerminal(t *testing.T) {
 	}
 	for i := range p.Systems {
 		p.Systems[i].Success, p.Systems[i].Fixed, p.Systems[i].Harmed, p.Systems[i].Net, p.Parts["kind"][i].Net = sure, sure, sure, sure, sure
+		p.Systems[i].Executed = &sure
 	}
 	if doubt := p.Doubt(); doubt != "" || strings.Contains(fmt.Sprint(p.Tables()), "*") {
 		t.Errorf("it doubts %q", doubt)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 )
 
 // Ten minutes of what TestLoad does for seconds.

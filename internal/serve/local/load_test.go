@@ -21,11 +21,11 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/engine"
-	"hone/internal/learn/learntest"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 	"hone/internal/serve"
+	"hone/internal/testing/learntest"
 )
 
 // shelf loads adapters of random matrices into a sampler: the folder is the seed.

@@ -43,7 +43,7 @@ var everywhere = []string{"end", "parse"}
 
 // Terms are the names that a formula may use.
 func Terms() []string {
-	return append([]string{"checks", "extra", "call", "tool", "repeat", "invalid", "arguments", "recovery", "repair", "valid_tool_name_rate", "input_schema_compliance", "execution_success_rate", "economy", "length", "overlong", "program", "judge", "rating"}, everywhere...)
+	return append([]string{"checks", "extra", "call", "tool", "repeat", "invalid", "arguments", "recovery", "repair", "economy", "length", "overlong", "program", "judge", "rating"}, everywhere...)
 }
 
 // Formula is a formula that has been read.

@@ -1,7 +1,0 @@
-//go:build soak
-
-package main
-
-import "testing"
-
-func TestSoakConformanceOfTheRevisionBefore(t *testing.T) { conforms(t, "2025-11-25", 18, 240) }
