@@ -64,11 +64,11 @@ func newRoot(a *app) *cobra.Command {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		var verbs []host.Verb
+		var verbs []host.VerbHelp
 		for _, sub := range c.Commands() {
-			verbs = append(verbs, host.Verb{Name: sub.Name(), Short: sub.Short})
+			verbs = append(verbs, host.VerbHelp{Name: sub.Name(), Short: sub.Short})
 		}
-		return host.Unknown(args[0], c.CommandPath(), verbs)
+		return host.UnknownVerb(args[0], c.CommandPath(), verbs)
 	}
 	return root
 }
