@@ -72,10 +72,10 @@ func TestReward(t *testing.T) {
 			ID     int
 			Scores []float64
 		}
-		if err := host.Decode(&alone); err != nil || len(alone) != 2 || math.Abs(alone[1]-c.want) > 1e-9 {
+		if err := lines.Decode(&alone); err != nil || len(alone) != 2 || math.Abs(alone[1]-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v, %v", of, alone, c.want, err)
 		}
-		if err := host.Decode(&asked); err != nil || asked.ID != 7 || len(asked.Scores) != 2 || asked.Scores[0] != alone[0] {
+		if err := lines.Decode(&asked); err != nil || asked.ID != 7 || len(asked.Scores) != 2 || asked.Scores[0] != alone[0] {
 			t.Errorf("%s: a worker answers %+v, %v", of, asked, err)
 		}
 	}

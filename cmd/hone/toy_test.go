@@ -13,6 +13,7 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
+	"hone/internal/testing/toymodel"
 	"hone/internal/text/render"
 )
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"hone/benchmarks/mcpbench"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/reward/formula"
 	"hone/internal/episode/scenario"

@@ -12,6 +12,7 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
+	"hone/internal/testing/learntest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
