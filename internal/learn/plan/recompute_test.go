@@ -8,6 +8,7 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/learn/train"
+	"hone/internal/testing/learntest"
 )
 
 // A layer that is computed again costs its input, [tokens, H], and nothing else: so says the plan, and so does the compiler,
