@@ -1,0 +1,92 @@
+package programs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// referrer is another table that refers to one in one column, and that column.
+func (d *drawer) referrer(t *Table) (from *Table, column int) {
+	for _, o := range d.w.Tables {
+		columns := o.references(t)
+		if o != t && len(columns) == 1 && t.Key >= 0 && (from == nil || d.r.IntN(2) == 0) {
+			from, column = o, columns[0]
+		}
+	}
+	return from, column
+}
+
+// references are the columns that refer to a table.
+func (t *Table) references(to *Table) (columns []int) {
+	for i, c := range t.Columns {
+		if c.Ref == to {
+			columns = append(columns, i)
+		}
+	}
+	return columns
+}
+
+func (d *drawer) most() *Program {
+	t := d.table()
+	if t == nil {
+		return nil
+	}
+	from, column := d.referrer(t)
+	slots := d.about(t)
+	var values []any
+	label := ""
+	q := Query{}
+	if from != nil && t.Columns[t.Label].Ref == nil {
+		if repeats(shown((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) { // two of one name would be counted as one
+			return nil
+		}
+		q = Query{Table: from, Column: column, Of: -1, Order: -1}
+		slots["others"] = from.Many
+	} else { // a property that is shared
+		props := t.properties(func(c Column) bool { return c.Kind == Text && !c.Several })
+		props = slices.DeleteFunc(props, func(i int) bool { // yes is no thing that has most
+			return slices.ContainsFunc(t.Rows, func(row []any) bool { return t.Columns[i].flags(row[i]) })
+		})
+		if len(props) == 0 {
+			return nil
+		}
+		i := pick(d.r, props)
+		q = Query{Table: t, Column: i, Of: -1, Order: -1}
+		if slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil }) { // no value is none of them
+			q.Where = []Cond{{i, -1, Valued, nil}}
+		}
+		slots["one"], slots["others"] = t.Columns[i].said(), t.Many
+	}
+	values = q.Run()
+	counts, best := map[string]int{}, ""
+	for _, v := range values {
+		counts[Show(v)]++
+	}
+	delete(counts, "")
+	for name, n := range counts {
+		if best == "" || n > counts[best] || n == counts[best] && name < best {
+			best = name
+		}
+	}
+	for name, n := range counts {
+		if name != best && n == counts[best] {
+			return nil
+		}
+	}
+	if len(counts) < 2 {
+		return nil
+	}
+	sql := q.SQL()
+	label = strings.TrimPrefix(sql[:strings.Index(sql, " FROM ")], "SELECT ")
+	sql = fmt.Sprintf("SELECT %s, COUNT(*) AS n%s GROUP BY %s ORDER BY n DESC LIMIT 1",
+		label, sql[strings.Index(sql, " FROM "):], label)
+	return &Program{
+		pattern: "most",
+		slots:   slots,
+		Answer:  Answer{Form: "text", Values: []string{best}},
+		Steps:   []Step{{SQL: sql}},
+		Tables:  q.tables(),
+		Result:  []string{best, Show(int64(counts[best]))},
+	}
+}
