@@ -43,7 +43,7 @@ func TestDemonstrationsHaveTheirEpisodesPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := toyApp(&bytes.Buffer{}, nil)
-	servers, err := toolset.Configured(a.Host, c, toolset.Source{File: "mcp.json"})
+	servers, err := toolset.LoadServers(a.Host, c, toolset.Source{File: "mcp.json"})
 	if err != nil {
 		t.Fatal(err)
 	}

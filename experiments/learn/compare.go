@@ -200,7 +200,7 @@ func (d *experiment) open(ctx context.Context) (l *job.Episodes, tasks calc.Task
 	if d.size.File == "" {
 		from, only = toolset.Source{File: d.c.MCP.Config}, calc.Tools(d.size.Few)
 	}
-	servers, err := toolset.Configured(d.Host, d.c, from)
+	servers, err := toolset.LoadServers(d.Host, d.c, from)
 	if err != nil {
 		return nil, tasks, err
 	}

@@ -120,7 +120,7 @@ func (d demo) finish(ctx context.Context) error {
 
 // open opens servers and model, on tasks that are executed, or read back. Its episodes must be closed.
 func (d *demo) open(ctx context.Context) (l *job.Episodes, tasks calc.Tasks, err error) {
-	servers, err := toolset.Configured(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
+	servers, err := toolset.LoadServers(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
 	if err != nil {
 		return nil, tasks, err
 	}

@@ -35,7 +35,7 @@ func checkAllowed(c config.MCP, reports []mcp.Report) (checks []Check) {
 		stale := false
 		for _, f := range found {
 			name := f.Server + "/" + f.Tool + "@" + f.Digest
-			stale = stale || scan.Allowed.Changed([]string{entry}, f) != ""
+			stale = stale || scan.Allowed.OutdatedPattern([]string{entry}, f) != ""
 			if scan.Allowed.AnyText([]string{entry}, f) != "" && !slices.Contains(texts, name) {
 				texts = append(texts, name)
 			}

@@ -88,7 +88,7 @@ func (x inspection) checkWrites(ctx context.Context, c config.Sandbox, name stri
 			tried = append(tried, path)
 		}
 	}
-	refused, err := x.Sandbox.Refused(ctx, toolset.Grants(x.host, c, name, server, "", nil), tried)
+	refused, err := x.Sandbox.Probe(ctx, toolset.Grants(x.host, c, name, server, "", nil), tried)
 	if err != nil {
 		return []Check{FromError("MCP server "+name, err)}
 	}

@@ -103,7 +103,7 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 		warn(f.Excerpt+": "+f.Message, "look whether that is the package you mean; correct its name in the MCP configuration")
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}
-	if found := scan.Allowed(c.MCP.AllowFindings).Refused(one.Suspicious()); len(found) > 0 {
+	if found := scan.Allowed(c.MCP.AllowFindings).Blocked(one.Suspicious()); len(found) > 0 {
 		warn("suspicious texts in its tools: "+scan.Summary(found), "hone discover shows them; collect, sft, train and eval refuse them without --allow-findings server/tool, or mcp.allow_findings in hone.yaml")
 	}
 	if n := len(r.Tools.Tools); n > c.MCP.MaxTools {

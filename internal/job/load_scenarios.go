@@ -141,7 +141,7 @@ func leftOut(h *host.Host, path string, rows []scenario.Bad) {
 // unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out. What is left aside of the
 // others is told too.
 func unread(h *host.Host, report *formats.Report, skip bool) error {
-	broken := report.Broken()
+	broken := report.Err()
 	if broken == nil {
 		for _, line := range report.AsideLines() {
 			h.Say("%s", line)

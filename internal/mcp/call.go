@@ -66,27 +66,27 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	defer func() { r.Warning = joinTexts(known.odd, r.Warning) }()
 	if limited.Err() == nil && s.isForgotten(ctx, &known, answer, err) {
 		s.expired.Store(true)
-		return s.forgotten(&known, answer, err, o), known.isUnread(err) || tool.repeatable
+		return s.expiredResult(&known, answer, err, o), known.isUnread(err) || tool.repeatable
 	}
 	if err == nil {
-		return s.answered(answer, known.result, tool, o), false
+		return s.resultOf(answer, known.result, tool, o), false
 	}
 	if known.sent && !known.answered {
 		s.unfinished.Store(true)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return o.lost(trajectory.CallTransportError, trajectory.InfrastructureError, "the call was cancelled"), false
+		return o.lostResult(trajectory.CallTransportError, trajectory.InfrastructureError, "the call was cancelled"), false
 	case limited.Err() != nil && !known.sent && known.dialled:
-		return o.lost(trajectory.CallTimeout, trajectory.InfrastructureError, fmt.Sprintf("no connection within %s", timeout)), false
+		return o.lostResult(trajectory.CallTimeout, trajectory.InfrastructureError, fmt.Sprintf("no connection within %s", timeout)), false
 	case limited.Err() != nil:
-		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, wait.waited()+s.instead(known.instead)), false
+		return o.lostResult(trajectory.CallTimeout, trajectory.EnvironmentError, wait.waited()+s.instead(known.instead)), false
 	case known.unusable != "":
-		return o.failed(trajectory.CallToolError, s.redact.Replace(known.unusable)), false
+		return o.failedResult(trajectory.CallToolError, s.redact.Replace(known.unusable)), false
 	case known.answered && known.result != nil && !asksPerson(known.result):
-		return s.answered(nil, known.result, tool, o), false
+		return s.resultOf(nil, known.result, tool, o), false
 	case known.answered:
-		return s.answeredError(err, known.result, o), false
+		return s.errorResult(err, known.result, o), false
 	}
 	if known.missing != "" {
 		err = said{known.missing, err}
@@ -99,7 +99,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 		f.Outcome = trajectory.InfrastructureError
 	}
 	refused := known.status == http.StatusTooManyRequests // before the call was looked at
-	return o.lost(trajectory.CallTransportError, f.Outcome, f.Error()), !known.sent || refused || tool.repeatable
+	return o.lostResult(trajectory.CallTransportError, f.Outcome, f.Error()), !known.sent || refused || tool.repeatable
 }
 
 // said is an error that tells what the transport saw in place of what the SDK made of it.
@@ -111,12 +111,12 @@ type said struct {
 func (s said) Error() string { return s.text }
 func (s said) Unwrap() error { return s.error }
 
-// answeredError is the record of an answer that was an error, or that asks a person. Of the error's data the model is shown
+// errorResult is the record of an answer that was an error, or that asks a person. Of the error's data the model is shown
 // the beginning and the end, and the record has more.
-func (s *session) answeredError(err error, result json.RawMessage, o *Options) trajectory.ToolResult {
+func (s *session) errorResult(err error, result json.RawMessage, o *Options) trajectory.ToolResult {
 	var answer *jsonrpc.Error
 	if result != nil || !errors.As(err, &answer) {
-		return o.failed(trajectory.CallToolError, s.redact.Replace("the tool asks a person for input, and nobody is there to give it: "+err.Error()))
+		return o.failedResult(trajectory.CallToolError, s.redact.Replace("the tool asks a person for input, and nobody is there to give it: "+err.Error()))
 	}
 	data := answer.Data
 	if s.hide != nil && len(data) > 0 {
@@ -124,7 +124,7 @@ func (s *session) answeredError(err error, result json.RawMessage, o *Options) t
 	}
 	message := s.redact.Replace(answer.Message)
 	text := s.redact.Replace(dataText(answer.Message, data))
-	r := o.failed(trajectory.CallToolError, message+Truncate(text, dataShown))
+	r := o.failedResult(trajectory.CallToolError, message+Truncate(text, dataShown))
 	r.Error = message + Truncate(text, o.MaxResult)
 	return r
 }
@@ -149,9 +149,9 @@ func asksPerson(result json.RawMessage) bool {
 	return json.Unmarshal(result, &kind) == nil && kind.ResultType == "input_required"
 }
 
-// answered is the record of a result. answer is nil where the SDK could not read it; an answer of which nothing can be read
+// resultOf is the record of a result. answer is nil where the SDK could not read it; an answer of which nothing can be read
 // is none, and the environment's failure.
-func (s *session) answered(answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
+func (s *session) resultOf(answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
 	if s.hide != nil {
 		if hidden := s.hide(raw); !bytes.Equal(hidden, raw) {
 			var err error
@@ -162,11 +162,11 @@ func (s *session) answered(answer *mcp.CallToolResult, raw json.RawMessage, tool
 		}
 	}
 	if answer != nil && !tool.isOdd(answer, raw) {
-		return s.refused(answer, s.result(answer, raw, tool, o), o)
+		return s.markRefusal(answer, s.result(answer, raw, tool, o), o)
 	}
 	odd := tool.readOdd(raw)
 	if odd == nil {
-		return o.lost(trajectory.CallTransportError, trajectory.EnvironmentError, "the answer cannot be read: it is "+s.redact.Replace(excerpt(string(raw))))
+		return o.lostResult(trajectory.CallTransportError, trajectory.EnvironmentError, "the answer cannot be read: it is "+s.redact.Replace(excerpt(string(raw))))
 	}
 	r := s.record(&odd.CallToolResult, raw, odd.bare, tool, o)
 	if len(odd.odd) > 0 {
@@ -174,7 +174,7 @@ func (s *session) answered(answer *mcp.CallToolResult, raw json.RawMessage, tool
 	} else if answer == nil {
 		r.Warning = joinTexts("the result does not follow the protocol", r.Warning)
 	}
-	return s.refused(&odd.CallToolResult, r, o)
+	return s.markRefusal(&odd.CallToolResult, r, o)
 }
 
 // isOdd reports whether a result that the SDK could read may hold more than it has read.
@@ -191,8 +191,8 @@ func (b *boundTool) isOdd(answer *mcp.CallToolResult, raw json.RawMessage) bool 
 	return len(answer.Content) == 0 && answer.StructuredContent == nil || slices.ContainsFunc(answer.Content, odd)
 }
 
-// refused is a result that counts as an error where the configuration says that it is one. It looks at all of the text.
-func (s *session) refused(answer *mcp.CallToolResult, r trajectory.ToolResult, o *Options) trajectory.ToolResult {
+// markRefusal is a result that counts as an error where the configuration says that it is one. It looks at all of the text.
+func (s *session) markRefusal(answer *mcp.CallToolResult, r trajectory.ToolResult, o *Options) trajectory.ToolResult {
 	if r.Status != trajectory.CallOK || s.refusal.texts == nil && s.refusal.objects == nil {
 		return r
 	}
@@ -233,7 +233,7 @@ func (s *session) record(answer *mcp.CallToolResult, raw, bare json.RawMessage, 
 		r.StructuredContent = compact(own.StructuredContent)
 	}
 	r.Text = Render(answer.Content, r.StructuredContent, o.MaxResult)
-	r.Content = recorded(own.Content, r.Text, o.MaxRecord)
+	r.Content = recordText(own.Content, r.Text, o.MaxRecord)
 	if tool.output != nil && !answer.IsError {
 		r.Warning = checkOutput(tool.output, r.StructuredContent)
 	}
@@ -262,7 +262,7 @@ func checkOutput(output *schema.Schema, structured json.RawMessage) string {
 		return "the tool has an outputSchema and the result no structuredContent"
 	}
 	if verdict, why := output.Validate(string(structured)); verdict == schema.Invalid {
-		return "the structuredContent breaks the outputSchema: " + joined(why)
+		return "the structuredContent breaks the outputSchema: " + joinReasons(why)
 	}
 	return ""
 }
@@ -274,14 +274,14 @@ func joinTexts(a, b string) string {
 	return a + "; " + b
 }
 
-// failed is a result whose text, the same for model and record, says what went wrong.
-func (o *Options) failed(status trajectory.CallStatus, why string) trajectory.ToolResult {
+// failedResult is a result whose text, the same for model and record, says what went wrong.
+func (o *Options) failedResult(status trajectory.CallStatus, why string) trajectory.ToolResult {
 	return trajectory.ToolResult{Status: status, Text: Truncate("Error: "+why, o.MaxResult), Error: why}
 }
 
-// lost is the result of a call that has no answer.
-func (o *Options) lost(status trajectory.CallStatus, outcome trajectory.Outcome, why string) trajectory.ToolResult {
-	r := o.failed(status, why)
+// lostResult is the result of a call that has no answer.
+func (o *Options) lostResult(status trajectory.CallStatus, outcome trajectory.Outcome, why string) trajectory.ToolResult {
+	r := o.failedResult(status, why)
 	r.Outcome = outcome
 	return r
 }

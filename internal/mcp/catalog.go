@@ -61,7 +61,7 @@ type Catalog struct {
 // Discover is DiscoverEach, with the error of the first server that has one.
 func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, error) {
 	catalog, failed := DiscoverEach(ctx, c, options...)
-	for _, name := range sortedKeys(failed) {
+	for _, name := range keysInOrder(failed) {
 		return nil, failed[name]
 	}
 	return catalog, nil
@@ -168,7 +168,7 @@ func (c *Catalog) Only(modelNames ...string) (*Catalog, error) {
 			out.Servers = append(out.Servers, kept)
 		}
 	}
-	if missing := sortedKeys(wanted); len(missing) > 0 {
+	if missing := keysInOrder(wanted); len(missing) > 0 {
 		return nil, unknown("tool", missing[0], known)
 	}
 	out.Hash = out.hash()
@@ -225,17 +225,17 @@ func Load(path string) (*Catalog, error) {
 			t := &c.Servers[i].Tools[j]
 			t.InputSchema, t.OutputSchema, t.Annotations = compact(t.InputSchema), compact(t.OutputSchema), compact(t.Annotations)
 			if t.SHA256 != t.sha256() {
-				return nil, changed(path, "tool "+t.ModelName)
+				return nil, changedError(path, "tool "+t.ModelName)
 			}
 		}
 	}
 	if c.Hash != c.hash() {
-		return nil, changed(path, "the list of tools")
+		return nil, changedError(path, "the list of tools")
 	}
 	return c, nil
 }
 
-func changed(path, what string) error {
+func changedError(path, what string) error {
 	return &fault.Error{Code: fault.CodeUsage, What: "the catalog was changed after it was discovered", Where: path,
 		Why: what + " does not have the hash that the file states", Next: "hone discover"}
 }

@@ -247,7 +247,7 @@ func TestModelNames(t *testing.T) {
 // A server that knows another's tools could name its own such that a hash falls together with one of theirs.
 func TestNamesCannotBeTaken(t *testing.T) {
 	servers := []ServerTools{{Name: "a", Tools: []Tool{{Name: "t"}}},
-		{Name: "b", Tools: []Tool{{Name: "t"}, {Name: "a__t"}, {Name: hashed("a__t", digest.Parts("a", "t").String())}}}}
+		{Name: "b", Tools: []Tool{{Name: "t"}, {Name: "a__t"}, {Name: withHash("a__t", digest.Parts("a", "t").String())}}}}
 	nameTools(servers)
 	seen := map[string]bool{}
 	for _, s := range servers {

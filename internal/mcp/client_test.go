@@ -47,7 +47,7 @@ func (c *Client) Call(ctx context.Context, t Tool, arguments string) trajectory.
 	o := &c.opener.o
 	b := bind(t, 0)
 	if verdict, why := b.input.Validate(arguments); verdict == schema.Invalid {
-		return o.failed(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", t.Name, joined(why)))
+		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", t.Name, joinReasons(why)))
 	}
 	r, _ := c.session.call(ctx, b, arguments, o.Timeout, o)
 	return r
@@ -59,7 +59,7 @@ func (c *Client) Resource(ctx context.Context, uri string) (string, error) {
 	defer cancel()
 	r, err := c.session.client.ReadResource(limited, &mcp.ReadResourceParams{URI: uri})
 	if err != nil {
-		return "", c.session.failed(ctx, PhaseCall, err)
+		return "", c.session.failureUnder(ctx, PhaseCall, err)
 	}
 	var parts []mcp.Content
 	for _, contents := range r.Contents {
@@ -74,7 +74,7 @@ func (c *Client) Prompt(ctx context.Context, name string, arguments map[string]s
 	defer cancel()
 	r, err := c.session.client.GetPrompt(limited, &mcp.GetPromptParams{Name: name, Arguments: arguments})
 	if err != nil {
-		return "", c.session.failed(ctx, PhaseCall, err)
+		return "", c.session.failureUnder(ctx, PhaseCall, err)
 	}
 	var texts []string
 	for _, m := range r.Messages {
@@ -83,7 +83,7 @@ func (c *Client) Prompt(ctx context.Context, name string, arguments map[string]s
 	return Truncate(strings.Join(texts, "\n"), c.opener.o.MaxResult), nil
 }
 
-// Unlisted is a tool to Call without List: nothing is known of it.
-func Unlisted(name string) Tool {
+// BareTool is a tool to Call without List: nothing is known of it.
+func BareTool(name string) Tool {
 	return Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}
 }

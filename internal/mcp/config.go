@@ -110,7 +110,7 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Durat
 func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, error) {
 	c, err := ReadConfig(path, lookupEnv)
 	if err == nil && len(c.Wrong) > 0 {
-		err = c.Wrong[sortedKeys(c.Wrong)[0]]
+		err = c.Wrong[keysInOrder(c.Wrong)[0]]
 	}
 	return c, err
 }
@@ -127,7 +127,7 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 			Next: "hone servers add npm:NAME or pypi:NAME; a server that runs is named with --mcp URL, another file with --mcp-config"}
 	}
 	const form = `write {"mcpServers": {"NAME": {"command": "...", "args": []}}}`
-	if data = inUTF8(data); len(trimmed(data)) == 0 {
+	if data = inUTF8(data); len(trim(data)) == 0 {
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is empty", Where: path, Next: form}
 	}
 	plain := plainJSON(data)
@@ -147,7 +147,7 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 			Where: path + lineOf(data, err), Err: err, Next: "check commas and quotes"}
 	}
 	c := Config{Servers: map[string]Server{}, Wrong: map[string]error{}, Base: baseEnv(lookupEnv)}
-	for _, name := range sortedKeys(entries) {
+	for _, name := range keysInOrder(entries) {
 		s, aside, err := parseServer(entries[name], filepath.Dir(path), lookupEnv)
 		for _, what := range aside {
 			c.Aside = append(c.Aside, fault.LeftAside(what, "server "+name+" of "+path))
@@ -292,7 +292,7 @@ func (c Config) Only(names ...string) (Config, error) {
 		}
 		s, ok := c.Servers[name]
 		if !ok {
-			return Config{}, unknown("server", name, sortedKeys(c.Servers))
+			return Config{}, unknown("server", name, keysInOrder(c.Servers))
 		}
 		out.Servers[name] = s
 	}
@@ -337,7 +337,7 @@ func baseEnv(lookupEnv func(string) (string, bool)) map[string]string {
 	return base
 }
 
-func sortedKeys[V any](m map[string]V) []string {
+func keysInOrder[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {
 		keys = append(keys, key)

@@ -108,12 +108,12 @@ func (l *opener) open(ctx context.Context, episode string) (*session, error) {
 
 func (l *opener) openFrom(ctx context.Context, from start) (*session, error) {
 	began := time.Now()
-	s, err := l.connected(ctx, from)
-	l.meter.opened(s, time.Since(began), err)
+	s, err := l.openSession(ctx, from)
+	l.meter.noteOpen(s, time.Since(began), err)
 	return s, err
 }
 
-func (l *opener) connected(ctx context.Context, from start) (*session, error) {
+func (l *opener) openSession(ctx context.Context, from start) (*session, error) {
 	l.mu.Lock()
 	era, via := l.era, l.via
 	l.mu.Unlock()
@@ -268,8 +268,8 @@ func (l *opener) try(ctx context.Context, limit time.Duration, via, version stri
 		return s, nil
 	}
 	spoken, _ := s.wire.greeting()
-	if how := s.wire.framedAs(); how != "" {
-		err = misframedError(how)
+	if how := s.wire.framingText(); how != "" {
+		err = framingError(how)
 	} else if spoken != "" && strings.Contains(err.Error(), "unsupported protocol version") {
 		err = otherVersion(spoken)
 	} else if ctx.Err() != nil && parent.Err() == nil {
@@ -289,7 +289,7 @@ func (l *opener) try(ctx context.Context, limit time.Duration, via, version stri
 		err = refusedError{status, err}
 	}
 	s.close() // first, so that stderr is complete
-	return nil, s.failed(parent, phase, err)
+	return nil, s.failureUnder(parent, phase, err)
 }
 
 // noAnswer is what a server gave within a limit.

@@ -33,10 +33,10 @@ func (c Change) String() string {
 func Diff(old, new *Catalog) []Change {
 	before, after := old.byServer(), new.byServer()
 	var changes []Change
-	for _, name := range sortedKeys(before) {
+	for _, name := range keysInOrder(before) {
 		changes = append(changes, diffTools(name, before[name], after[name])...)
 	}
-	for _, name := range sortedKeys(after) {
+	for _, name := range keysInOrder(after) {
 		if _, known := before[name]; !known {
 			changes = append(changes, diffTools(name, nil, after[name])...)
 		}

@@ -37,7 +37,7 @@ func (e *Episode) hear(i int, s *session) {
 	}
 	e.heard[i].session = s
 	if isolation := e.pool.servers[i].opener.server.Isolation; isolation == Shared || isolation == PerReset {
-		e.heard[i].from = s.conn.p.stderr.written()
+		e.heard[i].from = s.conn.p.stderr.numWritten()
 	}
 }
 
@@ -53,7 +53,7 @@ func (e *Episode) tell(i int) {
 // order.
 func (e *Episode) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	results := make([]trajectory.ToolResult, len(calls))
-	one := func(i int) { results[i] = e.timed(ctx, calls[i], &e.pool.options) }
+	one := func(i int) { results[i] = e.callInTime(ctx, calls[i], &e.pool.options) }
 	if len(calls) == 1 {
 		one(0)
 		return results
@@ -75,10 +75,10 @@ func (e *Episode) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.
 func (e *Episode) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
 	o := e.pool.options
 	o.MaxResult = max(o.MaxResult, o.MaxRecord)
-	return e.timed(ctx, call, &o)
+	return e.callInTime(ctx, call, &o)
 }
 
-func (e *Episode) timed(ctx context.Context, call chat.ToolCall, o *Options) trajectory.ToolResult {
+func (e *Episode) callInTime(ctx context.Context, call chat.ToolCall, o *Options) trajectory.ToolResult {
 	began := time.Now()
 	r := e.call(ctx, call, o)
 	r.Call, r.Seconds = call, time.Since(began).Seconds()
@@ -88,16 +88,16 @@ func (e *Episode) timed(ctx context.Context, call chat.ToolCall, o *Options) tra
 func (e *Episode) call(ctx context.Context, call chat.ToolCall, o *Options) trajectory.ToolResult {
 	tool, ok := e.tools.bound[call.Name]
 	if !ok && e.appeared(ctx, call.Name) {
-		return o.failed(trajectory.CallInvalid, fmt.Sprintf("the tool %q came up after this conversation began, which offers the tools of its beginning alone: %s", call.Name, e.tools.some()))
+		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("the tool %q came up after this conversation began, which offers the tools of its beginning alone: %s", call.Name, e.tools.some()))
 	}
 	if !ok {
-		return o.failed(trajectory.CallInvalid, fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.tools.some()))
+		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.tools.some()))
 	}
 	if e.tools.gone[call.Name] {
-		return o.failed(trajectory.CallInvalid, fmt.Sprintf("the server no longer has the tool %q", call.Name))
+		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("the server no longer has the tool %q", call.Name))
 	}
 	if verdict, why := tool.input.Validate(call.Arguments); verdict == schema.Invalid {
-		return o.failed(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", call.Name, joined(why)))
+		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", call.Name, joinReasons(why)))
 	}
 	server := e.pool.servers[tool.server]
 	for attempt := 0; ; attempt++ {
@@ -105,12 +105,12 @@ func (e *Episode) call(ctx context.Context, call chat.ToolCall, o *Options) traj
 		if s == nil {
 			var err error
 			if s, err = server.common(ctx); err != nil {
-				return o.lost(trajectory.CallTransportError, OutcomeOf(err), err.Error())
+				return o.lostResult(trajectory.CallTransportError, OutcomeOf(err), err.Error())
 			}
 		}
 		began := time.Now()
 		r, again := s.call(ctx, tool, call.Arguments, server.timeout, o)
-		server.opener.meter.called(tool.name, r, time.Since(began))
+		server.opener.meter.noteCall(tool.name, r, time.Since(began))
 		// An own session that died took the episode's state with it: another one would answer from a different world.
 		if !again || attempt >= o.Retries || e.own[tool.server] != nil && s.dead() || !pause(ctx, attempt) {
 			return r
@@ -140,7 +140,7 @@ func (t *toolTable) some() string {
 	return strings.Join(t.names[:most], ", ") + ", ..."
 }
 
-func joined(reasons []schema.Reason) string {
+func joinReasons(reasons []schema.Reason) string {
 	var texts []string
 	for _, r := range reasons {
 		texts = append(texts, r.String())

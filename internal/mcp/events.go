@@ -68,7 +68,7 @@ func (e *eventFilter) next() {
 		}
 		if err != nil {
 			e.err = err
-			e.broken(err)
+			e.noteBreak(err)
 		}
 		if len(text) == 0 || err != nil {
 			break
@@ -107,7 +107,7 @@ func (e *eventFilter) write(fields map[string][]byte, data []byte) {
 	if len(fields) == 0 && len(data) == 0 {
 		return
 	}
-	for _, field := range sortedKeys(fields) {
+	for _, field := range keysInOrder(fields) {
 		fmt.Fprintf(&e.ready, "%s: %s\n", field, fields[field])
 	}
 	if len(data) > 0 {
@@ -118,8 +118,8 @@ func (e *eventFilter) write(fields map[string][]byte, data []byte) {
 	e.ready.WriteString("\n")
 }
 
-// broken notes for the call that its stream ended; an answer that came earlier, or after a resumption, outweighs it.
-func (e *eventFilter) broken(err error) {
+// noteBreak notes for the call that its stream ended; an answer that came earlier, or after a resumption, outweighs it.
+func (e *eventFilter) noteBreak(err error) {
 	e.exchange.set(func(x *exchange) {
 		if x.missing = "the stream ended before the answer"; err != io.EOF {
 			x.missing += ": " + err.Error()

@@ -41,7 +41,7 @@ func (s *Server) expand(lookup func(string) (string, bool), file map[string]stri
 		*text = value
 	}
 	for _, m := range []map[string]string{s.Env, s.Headers} {
-		for _, key := range sortedKeys(m) {
+		for _, key := range keysInOrder(m) {
 			value, err := expand(m[key], lookupEnv)
 			if err != nil {
 				return err

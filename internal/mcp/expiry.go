@@ -80,8 +80,8 @@ const pingLimit = 5 * time.Second
 
 func speaksOfSession(text string) bool { return strings.Contains(strings.ToLower(text), "session") }
 
-// forgotten is the result of a call in a session that the server does not know any more: it says nothing of the model.
-func (s *session) forgotten(known *exchange, answer *mcp.CallToolResult, err error, o *Options) trajectory.ToolResult {
+// expiredResult is the result of a call in a session that the server does not know any more: it says nothing of the model.
+func (s *session) expiredResult(known *exchange, answer *mcp.CallToolResult, err error, o *Options) trajectory.ToolResult {
 	why := known.missing
 	switch {
 	case known.renamed:
@@ -93,7 +93,7 @@ func (s *session) forgotten(known *exchange, answer *mcp.CallToolResult, err err
 		why = excerpt(Render(answer.Content, nil, bodyKept))
 	}
 	f := s.failure(PhaseCall, fmt.Errorf("it no longer knows the session: %s", why))
-	return o.lost(trajectory.CallTransportError, f.Outcome, f.Error())
+	return o.lostResult(trajectory.CallTransportError, f.Outcome, f.Error())
 }
 
 // isUnread reports whether what the server said shows that it refused a call before it looked at it.

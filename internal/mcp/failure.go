@@ -81,14 +81,14 @@ func secretsOf(s Server) []string {
 			}
 		}
 	}
-	for _, key := range sortedKeys(s.Headers) {
+	for _, key := range keysInOrder(s.Headers) {
 		if name := strings.ToUpper(key); isSecretName(name) || strings.HasSuffix(name, "AUTHORIZATION") || name == "COOKIE" {
 			hide(s.Headers[key])
 			_, token, _ := strings.Cut(s.Headers[key], " ")
 			hide(token)
 		}
 	}
-	for _, key := range sortedKeys(s.Env) {
+	for _, key := range keysInOrder(s.Env) {
 		if isSecretName(key) {
 			hide(s.Env[key])
 		}
@@ -133,7 +133,7 @@ const hiddenText = "[hidden]"
 
 // inErrors are the secrets to be hidden in errors: there, every header may be one.
 func inErrors(s Server, secrets []string) []string {
-	for _, key := range sortedKeys(s.Headers) {
+	for _, key := range keysInOrder(s.Headers) {
 		if len(s.Headers[key]) >= 8 {
 			secrets = append(secrets, s.Headers[key])
 		}

@@ -56,10 +56,10 @@ func (f *framing) see(line []byte) string {
 	return ""
 }
 
-// framed looks at a line that is no message. Where it shows that the server frames its messages in another way, and none
+// checkFrame looks at a line that is no message. Where it shows that the server frames its messages in another way, and none
 // came all the same, the process is ended.
-func (c *stdioConn) framed(line []byte) {
-	if c.framing.told || c.wire.heard() {
+func (c *stdioConn) checkFrame(line []byte) {
+	if c.framing.told || c.wire.hasMessage() {
 		return
 	}
 	how := c.framing.see(line)
@@ -68,14 +68,14 @@ func (c *stdioConn) framed(line []byte) {
 	}
 	c.framing.told = true
 	time.AfterFunc(framingGrace, func() {
-		if c.wire.misframed(how) {
+		if c.wire.noteFraming(how) {
 			c.p.close()
 		}
 	})
 }
 
-// misframedError is a server's that writes messages in a way that MCP does not know.
-func misframedError(how string) error {
+// framingError is a server's that writes messages in a way that MCP does not know.
+func framingError(how string) error {
 	return mistake{"it writes its messages " + how + "; MCP over stdio wants each on a line of its own",
 		"look for an option of the server for MCP or newline-delimited JSON over stdio"}
 }

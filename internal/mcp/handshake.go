@@ -104,7 +104,7 @@ func (g *greeting) mendCapabilities() {
 	}
 	out := map[string]json.RawMessage{}
 	for key, value := range members {
-		one, there := mendedCapability(key, value)
+		one, there := mendCapability(key, value)
 		if there {
 			out[key] = one
 		}
@@ -115,8 +115,8 @@ func (g *greeting) mendCapabilities() {
 	g.put("capabilities", out)
 }
 
-// mendedCapability is one as an object; there is false where it says that it is none.
-func mendedCapability(key string, value json.RawMessage) (mended json.RawMessage, there bool) {
+// mendCapability is one as an object; there is false where it says that it is none.
+func mendCapability(key string, value json.RawMessage) (mended json.RawMessage, there bool) {
 	reads := func(v json.RawMessage) bool {
 		data, err := json.Marshal(map[string]json.RawMessage{key: v})
 		return err == nil && json.Unmarshal(data, &mcp.ServerCapabilities{}) == nil
@@ -160,8 +160,8 @@ func (g *greeting) mendServerInfo() {
 	g.put("serverInfo", info)
 }
 
-// greeted mends the answer to initialize or server/discover, and reports whether there was something to mend.
-func (w *wire) greeted(m *jsonrpc.Response) bool {
+// mendGreeting mends the answer to initialize or server/discover, and reports whether there was something to mend.
+func (w *wire) mendGreeting(m *jsonrpc.Response) bool {
 	g := readGreeting(m.Result)
 	if g == nil {
 		return false
@@ -195,9 +195,9 @@ func otherVersion(version string) error {
 // ofVersion are the words of a refusal for the version that was asked for.
 var ofVersion = regexp.MustCompile(`(?i)\bversion`)
 
-// offered are the versions to ask for next, the newest first, of a server that refused the one that it was asked for: those
+// offeredVersions are the versions to ask for next, the newest first, of a server that refused the one that it was asked for: those
 // that it names, in whatever form, or where it names none all that are older.
-func offered(err error) []string {
+func offeredVersions(err error) []string {
 	var answer *jsonrpc.Error
 	var refused refusedError
 	if !errors.As(err, &answer) && !errors.As(err, &refused) || !ofVersion.MatchString(err.Error()) {
@@ -223,7 +223,7 @@ func (l *opener) tryLegacy(ctx context.Context, via string, from start, first er
 	if err == nil {
 		return s, nil
 	}
-	for _, version := range offered(err) {
+	for _, version := range offeredVersions(err) {
 		if ctx.Err() != nil {
 			break
 		}

@@ -42,7 +42,7 @@ func readEntry(raw json.RawMessage) entry {
 	e.unfold("transport")
 	e.unfold("command")
 	e.unfold("requestInit")
-	for _, theirs := range sortedKeys(otherNames) {
+	for _, theirs := range keysInOrder(otherNames) {
 		if value, there := e.take(theirs); there {
 			e.set(otherNames[theirs], theirs, value)
 		}
@@ -97,7 +97,7 @@ func (e *entry) unfold(key string) {
 			inner["command"] = path
 		}
 	}
-	for _, name := range sortedKeys(inner) {
+	for _, name := range keysInOrder(inner) {
 		e.set(name, key+"."+name, inner[name])
 	}
 }
@@ -217,7 +217,7 @@ func (e *entry) texts(key, mark string) {
 		return
 	}
 	texts := map[string]string{}
-	for _, name := range sortedKeys(all) {
+	for _, name := range keysInOrder(all) {
 		text, plain := plainText(all[name])
 		switch {
 		case absent(all[name]):
@@ -277,7 +277,7 @@ func (e *entry) textOfNumber(n float64) string {
 // unused names the keys that nothing reads.
 func (e *entry) unused(known []string) {
 	var names []string
-	for _, key := range sortedKeys(e.members) {
+	for _, key := range keysInOrder(e.members) {
 		same := func(name string) bool { return strings.EqualFold(name, key) }
 		if !slices.ContainsFunc(known, same) && !slices.ContainsFunc(noUse, same) {
 			names = append(names, fmt.Sprintf("%q", key))
@@ -301,7 +301,7 @@ func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 		if err != nil {
 			return err
 		}
-		for _, name := range sortedKeys(some) {
+		for _, name := range keysInOrder(some) {
 			if _, twice := all[name]; twice {
 				return mistake{fmt.Sprintf("the server %q is there twice", name), "give one of them another name, or take it out"}
 			}

@@ -141,7 +141,7 @@ func TestFilesOfOtherHosts(t *testing.T) {
 		"a text":                    {`"x"`, nil, "names no servers as hone reads them"},
 	} {
 		c, err := read(t, test.text)
-		if got := sortedKeys(c.Servers); test.fail == "" && (err != nil || !slices.Equal(got, test.want)) {
+		if got := keysInOrder(c.Servers); test.fail == "" && (err != nil || !slices.Equal(got, test.want)) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 		if test.fail != "" && (err == nil || fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), test.fail)) {

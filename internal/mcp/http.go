@@ -40,7 +40,7 @@ func (h *httpTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(key, value)
 		}
 	}
-	m := sentMessage(req)
+	m := messageOf(req)
 	if h.wire.sending(req.Context(), m) {
 		data, err := jsonrpc.EncodeMessage(m)
 		if err != nil {
@@ -66,13 +66,13 @@ func (h *httpTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return h.refused(req, m, resp)
+		return h.handleStatus(req, m, resp)
 	}
-	return h.mended(req, m, resp)
+	return h.mendBody(req, m, resp)
 }
 
-// sentMessage reads the message a POST carries, nil where it carries none.
-func sentMessage(req *http.Request) jsonrpc.Message {
+// messageOf reads the message a POST carries, nil where it carries none.
+func messageOf(req *http.Request) jsonrpc.Message {
 	if req.Method != http.MethodPost || req.GetBody == nil {
 		return nil
 	}
@@ -89,8 +89,8 @@ func sentMessage(req *http.Request) jsonrpc.Message {
 	return m
 }
 
-// refused handles every status that is not a success.
-func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.Response) (*http.Response, error) {
+// handleStatus handles every status that is not a success.
+func (h *httpTripper) handleStatus(req *http.Request, m jsonrpc.Message, resp *http.Response) (*http.Response, error) {
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, bodyKept))
 	resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(data))
@@ -103,7 +103,7 @@ func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.R
 	}
 	r, ok := m.(*jsonrpc.Request)
 	if ok && r.IsCall() {
-		h.wire.answeredWith(resp.StatusCode)
+		h.wire.noteStatus(resp.StatusCode)
 		exchangeOf(req.Context()).set(func(x *exchange) {
 			x.status = resp.StatusCode
 			x.miss(why)
@@ -121,9 +121,9 @@ func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.R
 		return &http.Response{StatusCode: http.StatusAccepted, Request: req, Header: http.Header{}, Body: http.NoBody}, nil
 	}
 	if answer, err := jsonrpc.DecodeMessage(data); err == nil && !h.events && resp.StatusCode != http.StatusTooManyRequests {
-		data = h.wire.received(answer, data)
+		data = h.wire.receive(answer, data)
 		if a, ok := answer.(*jsonrpc.Response); ok && a.ID == r.ID && a.Error != nil && resp.StatusCode >= 500 && r.Method == "tools/call" {
-			return answered(req, data), nil // of these the SDK would keep no word
+			return answerWith(req, data), nil // of these the SDK would keep no word
 		}
 		return resp, nil // the protocol's own error, whose code the SDK acts upon
 	}
@@ -137,13 +137,13 @@ func sameOrigin(resp *http.Response, origin string) bool {
 
 func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// mended makes the body of a successful answer one that the SDK can read.
-func (h *httpTripper) mended(req *http.Request, m jsonrpc.Message, resp *http.Response) (*http.Response, error) {
+// mendBody makes the body of a successful answer one that the SDK can read.
+func (h *httpTripper) mendBody(req *http.Request, m jsonrpc.Message, resp *http.Response) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	r, isRequest := m.(*jsonrpc.Request)
 	call := isRequest && r.IsCall()
 	if call {
-		h.wire.answeredWith(0)
+		h.wire.noteStatus(0)
 	}
 	if id := req.Header.Get(sessionHeader); id != "" && resp.Header.Get(sessionHeader) != "" && resp.Header.Get(sessionHeader) != id {
 		resp.Header.Set(sessionHeader, id) // for another the SDK would end the connection
@@ -175,10 +175,10 @@ func (h *httpTripper) instead(req *http.Request, id jsonrpc.ID, why string) (*ht
 	if h.events {
 		return nil, &jsonrpc.Error{Code: codeRejected, Message: why}
 	}
-	return answered(req, errorMessage(id, why)), nil
+	return answerWith(req, errorMessage(id, why)), nil
 }
 
-func answered(req *http.Request, message []byte) *http.Response {
+func answerWith(req *http.Request, message []byte) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Request: req, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(bytes.NewReader(message))}
 }

@@ -30,7 +30,7 @@ func Inspect(ctx context.Context, c Config, o Options) []Report {
 
 func inspect(ctx context.Context, c Config, o Options, rounds int) []Report {
 	o = o.withDefaults()
-	names := sortedKeys(c.Servers)
+	names := keysInOrder(c.Servers)
 	reports := make([]Report, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
@@ -84,7 +84,7 @@ func (l *opener) tools(ctx context.Context, s *session, first bool) (ServerTools
 	if limited.Err() != nil && ctx.Err() == nil {
 		err = noAnswer(l.o.ConnectTimeout)
 	}
-	return ServerTools{}, s.failed(ctx, PhaseList, err)
+	return ServerTools{}, s.failureUnder(ctx, PhaseList, err)
 }
 
 func look(ctx context.Context, l *opener, rounds int) (ServerTools, error) {
@@ -105,7 +105,7 @@ func look(ctx context.Context, l *opener, rounds int) (ServerTools, error) {
 		if _, err := s.client.ListTools(limited, &mcp.ListToolsParams{}); err != nil {
 			break
 		}
-		l.meter.measured(time.Since(began))
+		l.meter.noteMeasure(time.Since(began))
 	}
 	return found, nil
 }

@@ -44,7 +44,7 @@ func checkKeys(entry json.RawMessage) error {
 
 func checkNames(keys map[string]json.RawMessage, of reflect.Type, prefix string) error {
 	known := keysOf(of)
-	for _, key := range sortedKeys(keys) {
+	for _, key := range keysInOrder(keys) {
 		same := func(name string) bool { return strings.EqualFold(name, key) } // as encoding/json has it
 		if slices.ContainsFunc(known, same) || slices.ContainsFunc(otherHosts(), same) {
 			continue

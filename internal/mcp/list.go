@@ -24,10 +24,10 @@ type Quarantined struct {
 	Reason string `json:"reason"`
 }
 
-// paged reads every page of a list. It does its own paging because the SDK's never ends on a server that repeats a
+// eachPage reads every page of a list. It does its own paging because the SDK's never ends on a server that repeats a
 // cursor, and takes an empty cursor for the end. fetch asks for one page; take is given each page's result as the server
 // wrote it, and returns how many items there have been. A page the SDK cannot decode is taken all the same.
-func (s *session) paged(ctx context.Context, fetch func(ctx context.Context, cursor string) (any, error), take func(page json.RawMessage) (int, error)) (warnings []string, err error) {
+func (s *session) eachPage(ctx context.Context, fetch func(ctx context.Context, cursor string) (any, error), take func(page json.RawMessage) (int, error)) (warnings []string, err error) {
 	seen := map[string]bool{}
 	read := map[string]bool{} // pages, by their bytes
 	var cursor *string
@@ -128,7 +128,7 @@ func listTools(ctx context.Context, s *session) (found ServerTools, err error) {
 		}
 		return len(tools) + len(found.Quarantined), nil
 	}
-	found.Warnings, err = s.paged(ctx, fetch, take)
+	found.Warnings, err = s.eachPage(ctx, fetch, take)
 	found.Tools = tools
 	for _, t := range tools {
 		if slices.Contains(t.Findings, listedApart) {

@@ -50,10 +50,10 @@ func nameTools(servers []ServerTools) {
 			}
 		}
 	}
-	for _, hash := range sortedKeys(left) {
+	for _, hash := range keysInOrder(left) {
 		t := left[hash]
 		plain := t.ModelName
-		for t.ModelName = hashed(plain, hash); taken[t.ModelName]; t.ModelName = hashed(plain, hash) {
+		for t.ModelName = withHash(plain, hash); taken[t.ModelName]; t.ModelName = withHash(plain, hash) {
 			hash = digest.Parts(hash).String()
 		}
 		taken[t.ModelName] = true
@@ -65,10 +65,10 @@ func sanitize(name string) string {
 	if allowedName.MatchString(name) {
 		return name
 	}
-	return hashed(name, digest.Parts(name).String())
+	return withHash(name, digest.Parts(name).String())
 }
 
-func hashed(name, hash string) string {
+func withHash(name, hash string) string {
 	mapped := strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-') {
 			return r

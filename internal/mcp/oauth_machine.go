@@ -121,7 +121,7 @@ func (g *grants) Token() (*oauth2.Token, error) {
 		grant = jwtBearerGrant
 		assertion, err = tokenIn(g.config.AssertionFile)
 	default:
-		assertion, err = g.signed()
+		assertion, err = g.assertion()
 	}
 	if err != nil {
 		return nil, err
@@ -152,8 +152,8 @@ func (g *grants) fromProvider(ctx context.Context) (string, error) {
 	return grant.AccessToken, nil
 }
 
-// signed is the client's statement of who it is, for one request.
-func (g *grants) signed() (string, error) {
+// assertion is the client's statement of who it is, for one request.
+func (g *grants) assertion() (string, error) {
 	key, err := keyIn(g.config.PrivateKeyFile)
 	if err != nil {
 		return "", err

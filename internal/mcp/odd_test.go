@@ -16,7 +16,7 @@ func answeredWith(tool *boundTool, raw string) trajectory.ToolResult {
 	if err != nil {
 		answer = nil
 	}
-	return s.answered(answer, json.RawMessage(raw), tool, &o)
+	return s.resultOf(answer, json.RawMessage(raw), tool, &o)
 }
 
 // One odd part does not take the others with it.

@@ -39,17 +39,17 @@ func listOffers(ctx context.Context, s *session, found *ServerTools) {
 		}
 	}
 	if r.Capabilities.Resources != nil {
-		w, err := s.paged(ctx, func(ctx context.Context, cursor string) (any, error) {
+		w, err := s.eachPage(ctx, func(ctx context.Context, cursor string) (any, error) {
 			return s.client.ListResources(ctx, &mcp.ListResourcesParams{Cursor: cursor})
 		}, found.takeResources)
 		warn("resources", w, err)
-		w, err = s.paged(ctx, func(ctx context.Context, cursor string) (any, error) {
+		w, err = s.eachPage(ctx, func(ctx context.Context, cursor string) (any, error) {
 			return s.client.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{Cursor: cursor})
 		}, found.takeTemplates)
 		warn("resource templates", w, err)
 	}
 	if r.Capabilities.Prompts != nil {
-		w, err := s.paged(ctx, func(ctx context.Context, cursor string) (any, error) {
+		w, err := s.eachPage(ctx, func(ctx context.Context, cursor string) (any, error) {
 			return s.client.ListPrompts(ctx, &mcp.ListPromptsParams{Cursor: cursor})
 		}, found.takePrompts)
 		warn("prompts", w, err)

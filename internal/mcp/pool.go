@@ -60,7 +60,7 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 	for i, from := range catalog.Servers {
 		s, ok := config.Servers[from.Name]
 		if !ok {
-			return nil, unknown("server", from.Name, sortedKeys(config.Servers))
+			return nil, unknown("server", from.Name, keysInOrder(config.Servers))
 		}
 		one, err := newPoolServer(from, s, config.Base, p.options)
 		if err != nil {
@@ -71,7 +71,7 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 		}
 		p.servers = append(p.servers, one)
 	}
-	p.tools.names = sortedKeys(p.tools.bound)
+	p.tools.names = keysInOrder(p.tools.bound)
 	ctx, p.stop = context.WithCancel(ctx)
 	p.life = ctx
 	for _, s := range p.servers {

@@ -59,7 +59,7 @@ func startProcess(argv []string, env map[string]string, cwd string, wrap func(*e
 		env["PATH"] += string(filepath.ListSeparator) + filepath.Dir(path)
 	}
 	cmd.Env = []string{} // a nil Env would inherit ours
-	for _, key := range sortedKeys(env) {
+	for _, key := range keysInOrder(env) {
 		cmd.Env = append(cmd.Env, key+"="+env[key])
 	}
 	marker := markerEnv + "=" + rand.Text()
@@ -232,8 +232,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// written is how many bytes were written up to now.
-func (t *tail) written() int64 {
+// numWritten is how many bytes were written up to now.
+func (t *tail) numWritten() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.total

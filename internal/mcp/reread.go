@@ -14,7 +14,7 @@ func (p *Pool) reread(ctx context.Context, server int, s *session) error {
 	one := p.servers[server]
 	found, err := one.opener.tools(ctx, s, false)
 	if err != nil {
-		one.opener.meter.changedStill()
+		one.opener.meter.noteChangeAtRest()
 		return err
 	}
 	now := map[string]Tool{}

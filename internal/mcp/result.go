@@ -173,9 +173,9 @@ func linkText(c *mcp.ResourceLink) string {
 	return text + "]"
 }
 
-// recorded is what the record keeps of a result's parts: nothing where text says it all, else the server's own bytes.
+// recordText is what the record keeps of a result's parts: nothing where text says it all, else the server's own bytes.
 // Where those are more than max, long members of each part are cut: a hash stands for binary data.
-func recorded(content json.RawMessage, text string, max int) json.RawMessage {
+func recordText(content json.RawMessage, text string, max int) json.RawMessage {
 	var parts []map[string]json.RawMessage
 	if json.Unmarshal(content, &parts) != nil { // parts that are no objects
 		var plain string

@@ -92,7 +92,7 @@ func TestEverythingServerOnThreeTransports(t *testing.T) {
 	defer p.Close()
 	e := open(t, p, "e")
 	defer e.Close()
-	for _, via := range sortedKeys(servers) {
+	for _, via := range keysInOrder(servers) {
 		if r := ask(e, via+"__get-tiny-image", "{}"); r.Status != trajectory.CallOK || !strings.Contains(r.Text, "[image image/png") || !strings.Contains(string(r.Content), `"mimeType":"image/png"`) {
 			t.Errorf("%s: %s %.200s", via, r.Status, r.Text)
 		}

@@ -42,11 +42,11 @@ func (s *session) failure(phase Phase, err error) *Failure {
 	if hidden := s.redact.Replace(err.Error()); hidden != err.Error() {
 		err = errors.New(hidden)
 	}
-	return &Failure{Server: s.server, Phase: phase, Said: s.said(), Outcome: outcome, Err: err}
+	return &Failure{Server: s.server, Phase: phase, Said: s.strayOutput(), Outcome: outcome, Err: err}
 }
 
-// failed is failure for what was done under ctx: where that has ended we gave up, whatever the server was about to do.
-func (s *session) failed(ctx context.Context, phase Phase, err error) *Failure {
+// failureUnder is failure for what was done under ctx: where that has ended we gave up, whatever the server was about to do.
+func (s *session) failureUnder(ctx context.Context, phase Phase, err error) *Failure {
 	f := s.failure(phase, err)
 	if ctx.Err() != nil {
 		f.Outcome = trajectory.InfrastructureError
@@ -54,8 +54,8 @@ func (s *session) failed(ctx context.Context, phase Phase, err error) *Failure {
 	return f
 }
 
-// said is what the server printed where no message belongs.
-func (s *session) said() string {
+// strayOutput is what the server printed where no message belongs.
+func (s *session) strayOutput() string {
 	var parts []string
 	if s.conn != nil {
 		if text := s.conn.p.stderr.String(); text != "" {

@@ -82,7 +82,7 @@ func (m *meter) count(change func(s *Stats)) {
 	change(&m.stats)
 }
 
-func (m *meter) opened(s *session, took time.Duration, err error) {
+func (m *meter) noteOpen(s *session, took time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
@@ -94,7 +94,7 @@ func (m *meter) opened(s *session, took time.Duration, err error) {
 	m.opens.add(took)
 }
 
-func (m *meter) called(tool string, r trajectory.ToolResult, took time.Duration) {
+func (m *meter) noteCall(tool string, r trajectory.ToolResult, took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.Outcome != trajectory.InfrastructureError {
@@ -120,7 +120,7 @@ func (m *meter) called(tool string, r trajectory.ToolResult, took time.Duration)
 	}
 }
 
-func (m *meter) measured(took time.Duration) {
+func (m *meter) noteMeasure(took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls.add(took)
@@ -150,8 +150,8 @@ func (m *meter) takeChanged() bool {
 	return changed
 }
 
-// changedStill is for who asked and then could not look.
-func (m *meter) changedStill() {
+// noteChangeAtRest is for who asked and then could not look.
+func (m *meter) noteChangeAtRest() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.changed = true

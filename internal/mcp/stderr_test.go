@@ -27,13 +27,13 @@ func TestStderrOfAnEpisode(t *testing.T) {
 			for _, x := range [][2]string{{"endless", strings.Repeat("0123456789abcde\n", 2000)}, {"loud", "one\x1b[2J two geheim99"}, {"quiet", ""}} {
 				episode, says := x[0], x[1]
 				e := open(t, p, episode)
-				before := e.heard[0].session.conn.p.stderr.written()
+				before := e.heard[0].session.conn.p.stderr.numWritten()
 				if says != "" {
 					args, _ := json.Marshal(map[string]string{"Text": says})
 					if r := ask(e, "say", string(args)); r.Status != "ok" {
 						t.Fatalf("%+v", r)
 					}
-					for e.heard[0].session.conn.p.stderr.written() < before+int64(len(says)) { // a pipe of its own, read beside the answers
+					for e.heard[0].session.conn.p.stderr.numWritten() < before+int64(len(says)) { // a pipe of its own, read beside the answers
 						time.Sleep(time.Millisecond)
 					}
 				}

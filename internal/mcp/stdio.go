@@ -114,7 +114,7 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 			m = c.wire.tooLarge(line, tail)
 		} else if c.batch, c.cut = messagesIn(line), err != nil; len(c.batch) == 0 {
 			if m, _ = c.wire.decode(line, err == nil); m == nil {
-				c.framed(line)
+				c.checkFrame(line)
 			}
 		}
 		if m != nil {

@@ -152,14 +152,14 @@ func echoSchema(ctx context.Context, c *Client, found ServerTools, _ suiteSetup)
 // roundTrips calls tools that ask back; some of them break the rules, and are to fail.
 func roundTrips(ctx context.Context, c *Client, _ ServerTools, _ suiteSetup) error {
 	for _, name := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"} {
-		c.Call(ctx, Unlisted(name), "{}")
+		c.Call(ctx, BareTool(name), "{}")
 	}
 	return nil
 }
 
 func oneOfEach(ctx context.Context, c *Client, found ServerTools, _ suiteSetup) error {
 	if len(found.Tools) > 0 {
-		c.Call(ctx, Unlisted(found.Tools[0].Name), "{}")
+		c.Call(ctx, BareTool(found.Tools[0].Name), "{}")
 	}
 	for _, r := range found.Resources {
 		if !r.Template {
@@ -183,14 +183,14 @@ func givenCalls(ctx context.Context, c *Client, _ ServerTools, s suiteSetup) err
 		if arguments == "" {
 			arguments = "{}"
 		}
-		c.Call(ctx, Unlisted(given.Name), arguments) // what reached the server is the suite's to judge
+		c.Call(ctx, BareTool(given.Name), arguments) // what reached the server is the suite's to judge
 	}
 	return nil
 }
 
 func everyTool(ctx context.Context, c *Client, found ServerTools, _ suiteSetup) error {
 	for _, t := range found.Tools {
-		c.Call(ctx, Unlisted(t.Name), `{"region":"us-west1"}`)
+		c.Call(ctx, BareTool(t.Name), `{"region":"us-west1"}`)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (s *poolServer) borrow(ctx context.Context) (*session, error) {
 	}
 	if err := s.reset(ctx, opened); err != nil {
 		opened.close()
-		return nil, opened.failed(ctx, PhaseReset, err)
+		return nil, opened.failureUnder(ctx, PhaseReset, err)
 	}
 	return opened, nil
 }

@@ -147,7 +147,7 @@ func (w *wire) forget(x *exchange) {
 // decode reads one message, and returns it with its own bytes; nil means that it was none and has been counted. whole is
 // false where the transport broke off inside data.
 func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
-	data = trimmed(data)
+	data = trim(data)
 	if len(data) == 0 {
 		return nil, nil
 	}
@@ -161,10 +161,10 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	// Log lines may be JSON objects too, so only a whole JSON-RPC message counts.
 	if data[0] == '{' {
 		if m := answerOf(data); m != nil {
-			return m, w.received(m, data)
+			return m, w.receive(m, data)
 		}
 		if m, err := jsonrpc.DecodeMessage(data); err == nil {
-			return m, w.received(m, data)
+			return m, w.receive(m, data)
 		}
 	}
 	if finite := finiteJSON(data); finite != nil && whole {
@@ -172,7 +172,7 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 			if r, ok := m.(*jsonrpc.Response); ok {
 				w.noteOdd(r.ID, "NaN and Infinity, which JSON has not, are read as null")
 			}
-			return m, w.received(m, finite)
+			return m, w.receive(m, finite)
 		}
 	}
 	if whole && bytes.Contains(data, []byte(`"jsonrpc"`)) {
@@ -249,7 +249,7 @@ func finiteJSON(data []byte) []byte {
 // batching), one behind the other on a line, and text around them, for servers print prompts without a newline. It is nil
 // where there is nothing to split.
 func messagesIn(data []byte) []json.RawMessage {
-	data = trimmed(data)
+	data = trim(data)
 	n := bytes.Count(data, []byte(`"jsonrpc"`)) // in a string it would be escaped
 	if n == 0 {
 		return nil
@@ -305,8 +305,8 @@ func valueEnd(data []byte) int {
 	return int(d.InputOffset())
 }
 
-// trimmed is data without white space around it and without a byte order mark.
-func trimmed(data []byte) []byte {
+// trim is data without white space around it and without a byte order mark.
+func trim(data []byte) []byte {
 	return bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff")))
 }
 
@@ -326,15 +326,15 @@ func (w *wire) toolsChanged() bool {
 	return w.relisted
 }
 
-// heard reports whether a message came.
-func (w *wire) heard() bool {
+// hasMessage reports whether a message came.
+func (w *wire) hasMessage() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.any
 }
 
-// misframed notes how the server frames what should be messages, and reports whether that is why none came.
-func (w *wire) misframed(how string) bool {
+// noteFraming notes how the server frames what should be messages, and reports whether that is why none came.
+func (w *wire) noteFraming(how string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.any {
@@ -343,14 +343,14 @@ func (w *wire) misframed(how string) bool {
 	return !w.any
 }
 
-func (w *wire) framedAs() string {
+func (w *wire) framingText() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.framing
 }
 
-// received is told of a message, and returns its bytes: those given, but where it is a greeting that had to be mended.
-func (w *wire) received(m jsonrpc.Message, data []byte) []byte {
+// receive is told of a message, and returns its bytes: those given, but where it is a greeting that had to be mended.
+func (w *wire) receive(m jsonrpc.Message, data []byte) []byte {
 	w.mu.Lock()
 	w.any = true
 	w.mu.Unlock()
@@ -381,7 +381,7 @@ func (w *wire) received(m jsonrpc.Message, data []byte) []byte {
 				x.fail(errorText(m.Error))
 			}
 		})
-		if greeting && m.Error == nil && w.greeted(m) {
+		if greeting && m.Error == nil && w.mendGreeting(m) {
 			if mended, err := jsonrpc.EncodeMessage(m); err == nil {
 				return mended
 			}
@@ -440,8 +440,8 @@ func (w *wire) strays() (int64, string) {
 	return w.stray, w.sample
 }
 
-// answeredWith notes the HTTP status of an answer to a call, 0 for a success.
-func (w *wire) answeredWith(status int) {
+// noteStatus notes the HTTP status of an answer to a call, 0 for a success.
+func (w *wire) noteStatus(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.status = status

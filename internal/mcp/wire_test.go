@@ -282,11 +282,11 @@ func TestRecorded(t *testing.T) {
 		{"no list", `"hi"`, "hi", ""},
 	}
 	for _, test := range tests {
-		if got := string(recorded(json.RawMessage(test.content), test.text, 100)); got != test.want {
+		if got := string(recordText(json.RawMessage(test.content), test.text, 100)); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
-	big := recorded(json.RawMessage(`[{"type":"image","data":"`+strings.Repeat("A", 4000)+`"},{"type":"resource","resource":{"uri":"u","blob":"`+strings.Repeat("B", 4000)+`"}}]`), "", 100)
+	big := recordText(json.RawMessage(`[{"type":"image","data":"`+strings.Repeat("A", 4000)+`"},{"type":"resource","resource":{"uri":"u","blob":"`+strings.Repeat("B", 4000)+`"}}]`), "", 100)
 	if len(big) > 400 || strings.Count(string(big), "sha256:") != 2 || !strings.Contains(string(big), "4000 characters") {
 		t.Errorf("%s", big)
 	}

@@ -91,7 +91,7 @@ func acceptKeys(found []scan.Finding) string {
 func changes(found []scan.Finding, allowed scan.Allowed) string {
 	var told []string
 	for _, f := range found {
-		if p := allowed.Changed(f); p != "" {
+		if p := allowed.OutdatedPattern(f); p != "" {
 			if text := fmt.Sprintf("; %s/%s has another text than the one that %s accepts: it is %s now", f.Server, f.Tool, p, f.Digest); !slices.Contains(told, text) {
 				told = append(told, text)
 			}
@@ -102,7 +102,7 @@ func changes(found []scan.Finding, allowed scan.Allowed) string {
 
 // sayRefused tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
 func sayRefused(h *host.Host, found []scan.Finding, allowed scan.Allowed) {
-	if refused := allowed.Refused(found); len(refused) > 0 {
+	if refused := allowed.Blocked(found); len(refused) > 0 {
 		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them; %s: %s", acceptKeys(refused), accepting(refused))
 	}
 }
@@ -113,7 +113,7 @@ func refusePackage(h *host.Host, server, pkg string, allowed scan.Allowed) error
 	for _, f := range found {
 		h.Say("  %s: %s (%s, %s)", f.Excerpt, f.Message, f.Code, f.Severity)
 	}
-	if refused := allowed.Refused(found); len(refused) > 0 {
+	if refused := allowed.Blocked(found); len(refused) > 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "that may not be the package you mean", Where: pkg, Why: refused[0].Message,
 			Next: "correct the name; if it is the one you mean: --allow-findings '" + server + "/*', or the same name in mcp.allow_findings"}
 	}
@@ -155,9 +155,9 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.All
 	if err != nil {
 		return err
 	}
-	refused := acceptedTools(c, flag).Refused(found)
+	refused := acceptedTools(c, flag).Blocked(found)
 	if len(refused) == 0 {
-		sayAccepted(h, flag.Refused(found), c.AllowFindings)
+		sayAccepted(h, flag.Blocked(found), c.AllowFindings)
 		return nil
 	}
 	f, leave := refused[0], "leave the server out"

@@ -92,7 +92,7 @@ func (a *app) runPath(dir, name string) (string, error) {
 	}
 	root := dir
 	if root == "" {
-		c, err := config.Given("")
+		c, err := config.Read("")
 		if err != nil {
 			return "", err
 		}

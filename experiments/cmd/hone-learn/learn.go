@@ -104,7 +104,7 @@ func (a *app) globalFlags(c *cobra.Command) {
 
 // settings is the configuration, and then the flags.
 func (a *app) settings() (config.Config, error) {
-	c, err := config.Given(a.config)
+	c, err := config.Read(a.config)
 	if err != nil {
 		return c, err
 	}

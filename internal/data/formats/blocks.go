@@ -43,13 +43,13 @@ func blocksOf(v jsontext.Value) (blocks []block) {
 
 // blocks adds a message of parts: what an assistant thought, said and called, or the results and what a user said behind them.
 func (c *conversation) blocks(m *message, role string, blocks []block) error {
-	out := chat.Message{Role: role, ReasoningContent: m.thought(), NoLoss: m.noLoss()}
+	out := chat.Message{Role: role, ReasoningContent: m.reasoning(), NoLoss: m.noLoss()}
 	for _, b := range blocks {
 		switch kind := text(b.Type); {
 		case kind == "text":
 			out.Content += text(b.Text)
 		case kind == "thinking" && role == chat.Assistant:
-			out.ReasoningContent = joined(out.ReasoningContent, text(b.Thinking))
+			out.ReasoningContent = join(out.ReasoningContent, text(b.Thinking))
 		case kind == "redacted_thinking" && role == chat.Assistant: // nobody but its author can read it
 		case kind == "tool_use" && role == chat.Assistant:
 			call, err := c.callOf(b.raw)
@@ -75,7 +75,7 @@ func (c *conversation) blocks(m *message, role string, blocks []block) error {
 	if out.Content == "" {
 		return nil
 	}
-	if err := c.answered(); err != nil {
+	if err := c.pendingError(); err != nil {
 		return err
 	}
 	c.messages = append(c.messages, chat.Message{Role: role, Content: out.Content})

@@ -93,7 +93,7 @@ func (a *assembler) drop(c *parquet.Column) {
 func (a *assembler) column(dst []byte, c *parquet.Column) []byte {
 	v, there := a.peek(c)
 	if c.Repeated() {
-		return a.repeated(dst, c, c)
+		return a.writeList(dst, c, c)
 	}
 	if !there || c.Optional() && v.DefinitionLevel() < c.MaxDefinitionLevel() {
 		a.drop(c)
@@ -113,9 +113,9 @@ func (a *assembler) present(dst []byte, c *parquet.Column) []byte {
 		inner := children[0]
 		switch {
 		case inner.Leaf():
-			return a.repeated(dst, inner, inner)
+			return a.writeList(dst, inner, inner)
 		case len(inner.Columns()) == 1 && (inner.Name() == "list" || inner.Name() == "bag" || inner.Name() == "array"):
-			return a.repeated(dst, inner, inner.Columns()[0])
+			return a.writeList(dst, inner, inner.Columns()[0])
 		case inner.Name() == "key_value" && len(inner.Columns()) == 2:
 			return a.mapping(dst, inner)
 		}
@@ -123,8 +123,8 @@ func (a *assembler) present(dst []byte, c *parquet.Column) []byte {
 	return a.group(dst, c)
 }
 
-// repeated writes a list: element once for each time that c is repeated.
-func (a *assembler) repeated(dst []byte, c, element *parquet.Column) []byte {
+// writeList writes a list: element once for each time that c is repeated.
+func (a *assembler) writeList(dst []byte, c, element *parquet.Column) []byte {
 	dst = append(dst, '[')
 	a.each(c, func(i int) {
 		if i > 0 {

@@ -106,8 +106,8 @@ func Describe() string {
 	return b.String()
 }
 
-// named finds a format; "" is none, and each row's is told from its columns.
-func named(name string) (*format, error) {
+// formatByName finds a format; "" is none, and each row's is told from its columns.
+func formatByName(name string) (*format, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -231,8 +231,8 @@ func text(v jsontext.Value) string {
 	return string(v)
 }
 
-// unwrapped is the JSON in a string, or the value itself. Data sets keep lists as strings where a column must have one type.
-func unwrapped(v jsontext.Value) (jsontext.Value, error) {
+// unwrap is the JSON in a string, or the value itself. Data sets keep lists as strings where a column must have one type.
+func unwrap(v jsontext.Value) (jsontext.Value, error) {
 	if v.Kind() != '"' {
 		return v, nil
 	}

@@ -8,7 +8,7 @@ import (
 // readCompletion reads TRL's prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. Either is a list of messages or a
 // text. The prompt is given, as TRL's completion_only_loss has it; the completion is learnt.
 func readCompletion(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.listed())
+	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -29,7 +29,7 @@ func readCompletion(r *record) (dataset.Row, error) {
 
 // readAlpaca reads an instruction, the input that it is about, and the output. history is a list of earlier questions and answers.
 func readAlpaca(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.listed())
+	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -37,7 +37,7 @@ func readAlpaca(r *record) (dataset.Row, error) {
 	if err := c.history(r.History); err != nil {
 		return dataset.Row{}, err
 	}
-	said := joined(text(r.Instruction), text(r.Input))
+	said := join(text(r.Instruction), text(r.Input))
 	if said == "" || text(r.Output) == "" {
 		return dataset.Row{}, refuse(noMessages, "no instruction, or no output")
 	}

@@ -148,14 +148,14 @@ func (t *sourceText) array() error {
 	for first := true; ; first = false {
 		b, err := t.skip()
 		if err != nil {
-			return t.unclosed()
+			return t.isOpen()
 		}
 		if b == ']' {
 			return t.afterArray()
 		}
 		if b == ',' && !first {
 			if b, err = t.skip(); err != nil {
-				return t.unclosed()
+				return t.isOpen()
 			}
 		}
 		if done, err := t.value(b); err != nil || done {
@@ -172,7 +172,7 @@ func (t *sourceText) afterArray() error {
 	return t.yield(Record{Line: t.line, Reason: NotJSON, Detail: "text behind the array"})
 }
 
-func (t *sourceText) unclosed() error {
+func (t *sourceText) isOpen() error {
 	if t.failed != nil {
 		return nil
 	}

@@ -35,8 +35,8 @@ type message struct {
 	Loss             jsontext.Value `json:"loss"`
 }
 
-// thought is the reasoning under whichever name.
-func (m *message) thought() string {
+// reasoning is the reasoning under whichever name.
+func (m *message) reasoning() string {
 	for _, v := range []jsontext.Value{m.ReasoningContent, m.Reasoning, m.Thinking, m.STSReasoning} {
 		if said := text(v); v.Kind() == '"' && said != "" {
 			return said
@@ -56,8 +56,8 @@ func (m *message) noLoss() bool {
 	return false
 }
 
-// weighed refuses a weight that is neither 0 nor 1, as OpenAI does: a loss that counts a message in part is another than hone's.
-func (m *message) weighed() error {
+// checkWeight refuses a weight that is neither 0 nor 1, as OpenAI does: a loss that counts a message in part is another than hone's.
+func (m *message) checkWeight() error {
 	switch said := text(m.Weight); said {
 	case "", "true", "false", "True", "False":
 		return nil
@@ -102,7 +102,7 @@ type conversation struct {
 
 // add takes a list of messages.
 func (c *conversation) add(list jsontext.Value) error {
-	list, err := unwrapped(list)
+	list, err := unwrap(list)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *conversation) addOne(raw jsontext.Value) error {
 		return refuse(badShape, "a message that is not an object of texts")
 	}
 	role := roleOf(&m)
-	if err := m.weighed(); err != nil && (role == chat.Assistant || role == "call") {
+	if err := m.checkWeight(); err != nil && (role == chat.Assistant || role == "call") {
 		return err
 	}
 	if blocks := blocksOf(first(m.Content, m.Value)); blocks != nil && (role == chat.Assistant || role == chat.User) {
@@ -147,7 +147,7 @@ func (c *conversation) addOne(raw jsontext.Value) error {
 	}
 	switch role {
 	case chat.System, chat.User:
-		if err := c.answered(); err != nil {
+		if err := c.pendingError(); err != nil {
 			return err
 		}
 		c.messages = append(c.messages, chat.Message{Role: role, Content: said})
@@ -160,7 +160,7 @@ func (c *conversation) addOne(raw jsontext.Value) error {
 		if err != nil {
 			return err
 		}
-		return c.call(chat.Message{ReasoningContent: m.thought(), NoLoss: m.noLoss()}, calls)
+		return c.call(chat.Message{ReasoningContent: m.reasoning(), NoLoss: m.noLoss()}, calls)
 	default:
 		return refuse(badRole, "%q", m.Role+m.From)
 	}
@@ -172,7 +172,7 @@ func (c *conversation) assistant(m *message, said string) error {
 	if no := text(m.Refusal); strings.TrimSpace(said) == "" && m.Refusal.Kind() == '"' { // OpenAI has the text of one beside the content
 		said = no
 	}
-	out := chat.Message{Role: chat.Assistant, Content: said, ReasoningContent: m.thought(), NoLoss: m.noLoss()}
+	out := chat.Message{Role: chat.Assistant, Content: said, ReasoningContent: m.reasoning(), NoLoss: m.noLoss()}
 	if legacy := first(m.FunctionCall); legacy != nil {
 		calls, err := c.callList(legacy)
 		if err != nil {
@@ -189,12 +189,12 @@ func (c *conversation) assistant(m *message, said string) error {
 
 // say adds an assistant message, and opens its calls.
 func (c *conversation) say(m chat.Message) error {
-	if err := c.answered(); err != nil {
+	if err := c.pendingError(); err != nil {
 		return err
 	}
 	m.Role = chat.Assistant
 	c.messages = append(c.messages, m)
-	c.opened(len(c.messages)-1, 0)
+	c.openCalls(len(c.messages)-1, 0)
 	return nil
 }
 
@@ -208,13 +208,13 @@ func (c *conversation) call(m chat.Message, calls []chat.ToolCall) error {
 	before := &c.messages[last]
 	from := len(before.ToolCalls)
 	before.ToolCalls = append(before.ToolCalls, calls...)
-	before.Content, before.ReasoningContent = joined(before.Content, m.Content), joined(before.ReasoningContent, m.ReasoningContent)
+	before.Content, before.ReasoningContent = join(before.Content, m.Content), join(before.ReasoningContent, m.ReasoningContent)
 	before.NoLoss = before.NoLoss || m.NoLoss
-	c.opened(last, from)
+	c.openCalls(last, from)
 	return nil
 }
 
-func joined(a, b string) string {
+func join(a, b string) string {
 	switch {
 	case a == "" || a == b:
 		return b
@@ -224,8 +224,8 @@ func joined(a, b string) string {
 	return a + "\n" + b
 }
 
-// opened gives the calls of a message from one on their ids, and waits for their results.
-func (c *conversation) opened(message, from int) {
+// openCalls gives the calls of a message from one on their ids, and waits for their results.
+func (c *conversation) openCalls(message, from int) {
 	calls := c.messages[message].ToolCalls
 	if from == 0 {
 		c.open, c.ours = nil, false
@@ -262,8 +262,8 @@ func (c *conversation) result(said, id, name string) error {
 	return nil
 }
 
-// answered is an error where a call waits for its result.
-func (c *conversation) answered() error {
+// pendingError is an error where a call waits for its result.
+func (c *conversation) pendingError() error {
 	if len(c.open) > 0 && !c.lenient {
 		return refuse(unanswered, "%q", c.open[0].Name)
 	}
@@ -305,7 +305,7 @@ func contentOf(v jsontext.Value) (string, error) {
 
 // callList reads calls: a list, one object, or either as a string; each as {"function": {...}} or bare.
 func (c *conversation) callList(v jsontext.Value) ([]chat.ToolCall, error) {
-	v, err := unwrapped(v)
+	v, err := unwrap(v)
 	if err != nil || len(v) == 0 || v.Kind() == 'n' {
 		return nil, err
 	}
@@ -357,7 +357,7 @@ func (c *conversation) callOf(v jsontext.Value) (chat.ToolCall, error) {
 		Function jsontext.Value `json:"function"`
 		functionOf
 	}
-	if v, err := unwrapped(v); err != nil || decode(v, &w) != nil {
+	if v, err := unwrap(v); err != nil || decode(v, &w) != nil {
 		return chat.ToolCall{}, refuse(badCall, "%.60q", string(v))
 	}
 	f := w.functionOf

@@ -20,25 +20,25 @@ func withoutNulls(v jsontext.Value, keep ...string) jsontext.Value {
 	if err != nil {
 		return v
 	}
-	out, err := chat.AppendJSON(nil, dropped(value, keep), chat.Format{KeepNumbers: true})
+	out, err := chat.AppendJSON(nil, drop(value, keep), chat.Format{KeepNumbers: true})
 	if err != nil {
 		return v
 	}
 	return out
 }
 
-func dropped(v chat.Value, keep []string) chat.Value {
+func drop(v chat.Value, keep []string) chat.Value {
 	switch v := v.(type) {
 	case []chat.Value:
 		for i := range v {
-			v[i] = dropped(v[i], keep)
+			v[i] = drop(v[i], keep)
 		}
 	case *chat.Object:
 		out := &chat.Object{}
 		for i := range v.Len() {
 			key, value := v.At(i)
 			if value != nil || slices.Contains(keep, key) {
-				out.Set(key, dropped(value, keep))
+				out.Set(key, drop(value, keep))
 			}
 		}
 		return out
@@ -56,19 +56,19 @@ func withoutFilling(v jsontext.Value, schema *chat.Object) jsontext.Value {
 	if err != nil {
 		return v
 	}
-	out, err := chat.AppendJSON(nil, unfilled(value, schema), chat.Format{KeepNumbers: true})
+	out, err := chat.AppendJSON(nil, dropUnfilled(value, schema), chat.Format{KeepNumbers: true})
 	if err != nil {
 		return v
 	}
 	return out
 }
 
-func unfilled(v chat.Value, schema *chat.Object) chat.Value {
+func dropUnfilled(v chat.Value, schema *chat.Object) chat.Value {
 	switch v := v.(type) {
 	case []chat.Value:
 		items := member(schema, "items")
 		for i := range v {
-			v[i] = unfilled(v[i], items)
+			v[i] = dropUnfilled(v[i], items)
 		}
 	case *chat.Object:
 		out, properties := &chat.Object{}, member(schema, "properties")
@@ -81,7 +81,7 @@ func unfilled(v chat.Value, schema *chat.Object) chat.Value {
 			key, value := v.At(i)
 			own := member(properties, key)
 			if value != nil || own != nil && (allowsNull(own) || slices.Contains(required, chat.Value(key))) {
-				out.Set(key, unfilled(value, own))
+				out.Set(key, dropUnfilled(value, own))
 			}
 		}
 		return out

@@ -39,7 +39,7 @@ func (o *own) split(row *dataset.Row) error {
 func (o *own) take(row *dataset.Row) error {
 	if row.Outcome = outcomeOf(o.Outcome); row.Outcome != "" { // hone's own, where some forms have them as JSON text
 		for _, m := range []*jsontext.Value{&o.Terms, &o.Turns} {
-			if inner, err := unwrapped(*m); err == nil {
+			if inner, err := unwrap(*m); err == nil {
 				*m = inner
 			}
 		}
@@ -102,7 +102,7 @@ func outcomeOf(v jsontext.Value) trajectory.Outcome {
 // readOpenAI reads messages and tools, either as a list or as a string of one. function_call and functions are their older form. Contents of
 // Anthropic's blocks are read too.
 func readOpenAI(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.listed())
+	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return dataset.Row{}, err
 	}

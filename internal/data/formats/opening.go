@@ -17,7 +17,7 @@ const askedIn = "prompt, messages, conversations, question, query, instruction, 
 // openingOf adds what an answer in a column of its own answers: earlier turns, and the question. Where there is no
 // question it adds nothing.
 func (r *columns) openingOf(c *conversation) error {
-	asked, where := r.asked()
+	asked, where := r.question()
 	if asked == nil {
 		return nil
 	}
@@ -36,8 +36,8 @@ func (r *columns) openingOf(c *conversation) error {
 // system is the system message that stands in a column.
 func (r *columns) system() jsontext.Value { return first(r.System, r.SystemPrompt) }
 
-// listed are the tools of a row, whatever their column is called.
-func (r *columns) listed() jsontext.Value { return first(r.Tools, r.Functions, r.AvailableTools) }
+// tools are the tools of a row, whatever their column is called.
+func (r *columns) tools() jsontext.Value { return first(r.Tools, r.Functions, r.AvailableTools) }
 
 // addSystem puts the system message that stands in a column before a row's messages, unless they begin with one.
 func (r *columns) addSystem(row *dataset.Row) error {
@@ -53,11 +53,11 @@ func (r *columns) addSystem(row *dataset.Row) error {
 	return nil
 }
 
-// asked is the first column that asks something, and its name; nil where none does.
-func (r *columns) asked() (jsontext.Value, string) {
+// question is the first column that asks something, and its name; nil where none does.
+func (r *columns) question() (jsontext.Value, string) {
 	instruction := r.Instruction
 	if says(r.Instruction) && says(r.Input) && r.Instruction.Kind() == '"' && r.Input.Kind() == '"' {
-		instruction = chat.AppendString(nil, joined(text(r.Instruction), text(r.Input)), false)
+		instruction = chat.AppendString(nil, join(text(r.Instruction), text(r.Input)), false)
 	}
 	named := strings.Split(askedIn, ", ")
 	for i, v := range []jsontext.Value{r.Prompt, r.Messages, r.turns(), r.Question, r.Query, instruction, r.Input} {
@@ -90,7 +90,7 @@ func (c *conversation) history(v jsontext.Value) error {
 		return nil
 	}
 	var turns [][2]string
-	if list, err := unwrapped(v); err != nil || len(list) > 0 && decode(list, &turns) != nil {
+	if list, err := unwrap(v); err != nil || len(list) > 0 && decode(list, &turns) != nil {
 		return refuse(badShape, `"history" is no list of pairs of texts`)
 	}
 	for _, turn := range turns {
@@ -102,7 +102,7 @@ func (c *conversation) history(v jsontext.Value) error {
 
 // side adds messages, one message, or a text that is one message of a role.
 func (c *conversation) side(v jsontext.Value, role string) error {
-	list, err := unwrapped(v)
+	list, err := unwrap(v)
 	switch {
 	case err == nil && list.Kind() == '[':
 		return c.add(list)
@@ -121,9 +121,9 @@ func (c *conversation) side(v jsontext.Value, role string) error {
 	return nil
 }
 
-// unrepeated leaves out an opening that what goes on from it begins with once more: in many data sets the prompt is a column, and each
+// openingLength leaves out an opening that what goes on from it begins with once more: in many data sets the prompt is a column, and each
 // side is the whole conversation all the same. It returns the length of the opening.
-func (c *conversation) unrepeated(opening int) int {
+func (c *conversation) openingLength(opening int) int {
 	parts := func(m []chat.Message) (system, rest []chat.Message) {
 		n := 0
 		for n < len(m) && m[n].Role == chat.System {

@@ -9,7 +9,7 @@ import (
 
 // readXLAM reads a query and the calls that answer it. What the calls gave is not in such a row.
 func readXLAM(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.listed())
+	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -18,13 +18,13 @@ func readXLAM(r *record) (dataset.Row, error) {
 	if err != nil {
 		return dataset.Row{}, err
 	}
-	messages, err := asked(text(r.Query), calls)
+	messages, err := questionAndCalls(text(r.Query), calls)
 	return dataset.Row{Messages: messages, Tools: tools}, err
 }
 
 // readPair reads MCP-Flow's instruction and the one call that follows. Its tools are in files of their own: name them with --catalog.
 func readPair(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.listed())
+	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -33,12 +33,12 @@ func readPair(r *record) (dataset.Row, error) {
 	if err != nil {
 		return dataset.Row{}, err
 	}
-	messages, err := asked(text(r.SourceInstruction), calls)
+	messages, err := questionAndCalls(text(r.SourceInstruction), calls)
 	return dataset.Row{Messages: messages, Tools: tools}, err
 }
 
-// asked is a conversation of one question and the calls for it.
-func asked(task string, calls []chat.ToolCall) ([]chat.Message, error) {
+// questionAndCalls is a conversation of one question and the calls for it.
+func questionAndCalls(task string, calls []chat.ToolCall) ([]chat.Message, error) {
 	c := conversation{messages: []chat.Message{{Role: chat.User, Content: task}}}
 	if task == "" || len(calls) == 0 {
 		return nil, refuse(noMessages, "no question, or no call")
@@ -49,7 +49,7 @@ func asked(task string, calls []chat.ToolCall) ([]chat.Message, error) {
 
 // readTrajectory reads MCP-Flow's list of messages, whose calls are objects without an id.
 func readTrajectory(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.listed())
+	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -60,7 +60,7 @@ func readTrajectory(r *record) (dataset.Row, error) {
 
 // readSTS reads a session header and its message lines.
 func readSTS(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.listed())
+	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return dataset.Row{}, err
 	}

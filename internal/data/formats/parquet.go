@@ -18,7 +18,7 @@ const mostFooter = 256 << 20
 // sourceRows is how many rows are read at once.
 const sourceRows = 16
 
-func damaged(path, why string, err error) error {
+func damageError(path, why string, err error) error {
 	if err == nil {
 		err = ErrParquet
 	} else {
@@ -27,8 +27,8 @@ func damaged(path, why string, err error) error {
 	return &fault.Error{Code: fault.CodeUsage, What: "cannot read the parquet file", Where: path, Why: why, Err: err, Next: "download or write it again"}
 }
 
-// guarded runs f; the library panics on some damage that it does not look for.
-func guarded(f func() error) (err error) {
+// guard runs f; the library panics on some damage that it does not look for.
+func guard(f func() error) (err error) {
 	defer func() {
 		if why := recover(); why != nil {
 			err = fmt.Errorf("%v", why)
@@ -42,24 +42,24 @@ func guarded(f func() error) (err error) {
 func eachParquet(f *os.File, path string, o SourceOptions, yield func(Record) error) error {
 	info, err := f.Stat()
 	if err != nil {
-		return damaged(path, "", err)
+		return damageError(path, "", err)
 	}
 	if err := footerFits(f, info.Size()); err != nil {
-		return damaged(path, "", err)
+		return damageError(path, "", err)
 	}
 	var file *parquet.File
-	err = guarded(func() (err error) {
+	err = guard(func() (err error) {
 		file, err = parquet.OpenFile(f, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 		return err
 	})
 	if err != nil {
-		return damaged(path, "", err)
+		return damageError(path, "", err)
 	}
 	row := 1
 	for _, group := range file.RowGroups() {
 		n := group.NumRows()
 		if n < 0 || n > info.Size()*1000 { // not even the densest encoding holds as many
-			return damaged(path, fmt.Sprintf("a row group says that it has %d rows", n), nil)
+			return damageError(path, fmt.Sprintf("a row group says that it has %d rows", n), nil)
 		}
 		read, err := eachOfGroup(file.Root(), group, row, o, yield)
 		var stop *stopped
@@ -101,7 +101,7 @@ func (s *stopped) Error() string { return s.err.Error() }
 
 // eachOfGroup yields the rows of a group and says how many. first is the number of the first.
 func eachOfGroup(root *parquet.Column, group parquet.RowGroup, first int, o SourceOptions, yield func(Record) error) (read int, err error) {
-	err = guarded(func() error {
+	err = guard(func() error {
 		rows := group.Rows()
 		defer rows.Close()
 		buffer := make([]parquet.Row, sourceRows)

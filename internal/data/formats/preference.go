@@ -73,7 +73,7 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 	if chosen == nil || rejected == nil {
 		return p, nil, refuse(noFormat, `a pair has "chosen" and "rejected"`)
 	}
-	tools, err := toolsOf(v.listed())
+	tools, err := toolsOf(v.tools())
 	if err != nil {
 		return p, nil, err
 	}
@@ -103,7 +103,7 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 			return p, nil, err
 		}
 	}
-	if unasked(p.Chosen) || unasked(p.Rejected) {
+	if hasNoQuestion(p.Chosen) || hasNoQuestion(p.Rejected) {
 		return p, nil, refuse(noPrompt, "none of the columns %s says anything, and the sides do not begin alike", askedIn)
 	}
 	for _, r := range []*dataset.Row{&p.Chosen, &p.Rejected} {
@@ -126,7 +126,7 @@ func (v *preference) sideOf(said jsontext.Value) (row dataset.Row, reads string,
 		if err := c.side(said, chat.Assistant); err != nil {
 			return row, "", err
 		}
-		asked, _ := v.asked()
+		asked, _ := v.question()
 		if n := len(c.messages); n > 1 && (c.messages[0].Role != chat.Assistant || asked == nil) {
 			return dataset.Row{Messages: c.messages}, "", nil
 		}
@@ -139,8 +139,8 @@ func (v *preference) sideOf(said jsontext.Value) (row dataset.Row, reads string,
 	if err := c.side(said, chat.Assistant); err != nil {
 		return row, "", err
 	}
-	opening = c.unrepeated(opening)
-	_, reads = v.asked()
+	opening = c.openingLength(opening)
+	_, reads = v.question()
 	switch reads {
 	case "instruction":
 		reads += " input"
@@ -150,8 +150,8 @@ func (v *preference) sideOf(said jsontext.Value) (row dataset.Row, reads string,
 	return dataset.Row{Messages: c.messages, Opening: opening}, reads + " history", nil
 }
 
-// unasked reports whether nothing stands before what a side says of its own, or a system message alone before what a person says.
-func unasked(r dataset.Row) bool {
+// hasNoQuestion reports whether nothing stands before what a side says of its own, or a system message alone before what a person says.
+func hasNoQuestion(r dataset.Row) bool {
 	for _, m := range r.Messages[:r.Opening] {
 		if m.Role != chat.System {
 			return false
@@ -160,15 +160,15 @@ func unasked(r dataset.Row) bool {
 	return r.Opening == 0 || r.Opening < len(r.Messages) && r.Messages[r.Opening].Role != chat.Assistant
 }
 
-// listed are the tools of a pair.
-func (v *preference) listed() jsontext.Value {
+// tools are the tools of a pair.
+func (v *preference) tools() jsontext.Value {
 	var request struct {
 		Tools jsontext.Value `json:"tools"`
 	}
 	if v.Input.Kind() == '{' && decode(v.Input, &request) == nil {
-		return first(v.columns.listed(), request.Tools)
+		return first(v.columns.tools(), request.Tools)
 	}
-	return v.columns.listed()
+	return v.columns.tools()
 }
 
 // alike is how many messages two conversations begin with alike.

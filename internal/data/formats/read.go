@@ -54,7 +54,7 @@ var errStopped = errors.New("stopped")
 // file, no such format, a file that is no data, or no row that is kept.
 func Read(paths []string, o Options, yield func(dataset.Row) error) (Report, error) {
 	report := Report{Formats: map[string]int{}, Refused: map[string]*Refused{}}
-	form, err := named(o.Format)
+	form, err := formatByName(o.Format)
 	if err != nil {
 		return report, err
 	}

@@ -86,7 +86,7 @@ func (r *Report) Next() string {
 	}
 	file := of.Places[0].Where
 	file = file[:strings.LastIndexByte(file, ':')]
-	return Recoded("LATIN1", file) + ", where it is Latin-1"
+	return RecodeCommand("LATIN1", file) + ", where it is Latin-1"
 }
 
 // reasons are those of refusals, the most frequent first.
@@ -127,8 +127,8 @@ func (r *Report) Lines() []string {
 	return out
 }
 
-// Broken is the error of rows that cannot be read, nil where all can.
-func (r *Report) Broken() *fault.Error {
+// Err is the error of rows that cannot be read, nil where all can.
+func (r *Report) Err() *fault.Error {
 	if len(r.Refused) == 0 {
 		return nil
 	}

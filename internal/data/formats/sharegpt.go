@@ -18,7 +18,7 @@ func fitsAPIGen(r *record) bool {
 
 // readShareGPT reads turns of from and value: human, gpt, function_call, observation and their other names.
 func readShareGPT(r *record) (dataset.Row, error) {
-	tools, err := toolsOf(r.listed())
+	tools, err := toolsOf(r.tools())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -50,7 +50,7 @@ func fitsHermes(r *record) bool {
 // readHermes reads turns whose calls, results and tools stand in their text. What a system message says of the form goes, since the
 // chat template of the model to be trained writes its own.
 func readHermes(r *record) (dataset.Row, error) {
-	list, err := unwrapped(r.turns())
+	list, err := unwrap(r.turns())
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -63,7 +63,7 @@ func readHermes(r *record) (dataset.Row, error) {
 		turns = append([]message{{Role: chat.System, Content: system}}, turns...)
 		r.System, r.SystemPrompt = nil, nil // read
 	}
-	listed := r.listed()
+	listed := r.tools()
 	for i := range turns {
 		m := &turns[i]
 		said, err := contentOf(first(m.Content, m.Value))
@@ -82,15 +82,15 @@ func readHermes(r *record) (dataset.Row, error) {
 			}
 			c.messages = append(c.messages, chat.Message{Role: chat.System, Content: said})
 		case chat.User:
-			if err := c.answered(); err != nil {
+			if err := c.pendingError(); err != nil {
 				return dataset.Row{}, err
 			}
 			c.messages = append(c.messages, chat.Message{Role: chat.User, Content: said})
 		case chat.Assistant:
-			if err := m.weighed(); err != nil {
+			if err := m.checkWeight(); err != nil {
 				return dataset.Row{}, err
 			}
-			thought := m.thought()
+			thought := m.reasoning()
 			if thought == "" { // before its calls are looked for: those that it thinks of are none
 				thought, said = apart(said)
 			}

@@ -207,8 +207,8 @@ func eachOf(path, split string, o SourceOptions, yield func(Record) error) error
 	return eachJSON(in, path, o, named)
 }
 
-// Recoded is the command that makes a file UTF-8, whose text has an encoding of iconv's. A gzipped one is unpacked first.
-func Recoded(encoding, path string) string {
+// RecodeCommand is the command that makes a file UTF-8, whose text has an encoding of iconv's. A gzipped one is unpacked first.
+func RecodeCommand(encoding, path string) string {
 	iconv := "iconv -f " + encoding + " -t UTF-8"
 	if f, err := os.Open(path); err == nil {
 		defer f.Close()
@@ -234,7 +234,7 @@ func refuseForm(in *bufio.Reader, path string) error {
 		_, err := in.Discard(3)
 		return err
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}), len(head) > 3 && (head[0] == 0) != (head[1] == 0):
-		return wrong("it is UTF-16", Recoded("UTF-16", path), ErrEncoding)
+		return wrong("it is UTF-16", RecodeCommand("UTF-16", path), ErrEncoding)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return wrong("it is packed with zstd", "zstd -d "+path, ErrForm)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):

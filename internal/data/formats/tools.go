@@ -12,7 +12,7 @@ import (
 
 // toolsOf reads a list of tools, or a string of one: as OpenAI has them, bare with parameters, or as MCP has them.
 func toolsOf(v jsontext.Value) ([]chat.Tool, error) {
-	v, err := unwrapped(v)
+	v, err := unwrap(v)
 	if err != nil || len(v) == 0 || v.Kind() == 'n' {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func toolsOf(v jsontext.Value) ([]chat.Tool, error) {
 }
 
 func toolOf(v jsontext.Value) (chat.Tool, error) {
-	v, err := unwrapped(v)
+	v, err := unwrap(v)
 	if err != nil {
 		return chat.Tool{}, err
 	}
@@ -62,7 +62,7 @@ func toolOf(v jsontext.Value) (chat.Tool, error) {
 	if tool.Name == "" {
 		return tool, refuse(badTools, "one has no name")
 	}
-	schema, err := unwrapped(first(f.Parameters, f.InputSchema, f.Input))
+	schema, err := unwrap(first(f.Parameters, f.InputSchema, f.Input))
 	if err != nil {
 		return tool, err
 	}

@@ -39,13 +39,13 @@ func (s Size) String() string {
 		of = fmt.Sprintf(" of %d kinds", s.ShownKinds)
 	}
 	if s.File != "" {
-		return fmt.Sprintf("%d demonstrations%s, scenarios of %s, held out: %s", s.Demonstrations, of, s.File, s.HeldOut())
+		return fmt.Sprintf("%d demonstrations%s, scenarios of %s, held out: %s", s.Demonstrations, of, s.File, s.EvalSplit())
 	}
-	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios", s.Demonstrations, of, s.Train, s.Test, s.HeldOut())
+	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios", s.Demonstrations, of, s.Train, s.Test, s.EvalSplit())
 }
 
-// HeldOut is the split evaluated on.
-func (s Size) HeldOut() string {
+// EvalSplit is the split evaluated on.
+func (s Size) EvalSplit() string {
 	if s.Held == "" {
 		return scenario.Test
 	}
@@ -91,10 +91,10 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 	}); err != nil {
 		return t, err
 	}
-	if err := execute(generate(kindsOf(size.Few), seed, size.HeldOut(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
+	if err := execute(generate(kindsOf(size.Few), seed, size.EvalSplit(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
 		return t, err
 	}
-	if size.HeldOut() == scenario.Validation {
+	if size.EvalSplit() == scenario.Validation {
 		t.Validation = t.Test[:min(size.Validation, len(t.Test))]
 		return t, nil
 	}

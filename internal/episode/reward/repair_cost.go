@@ -25,7 +25,7 @@ func repairCost(e episode) mark {
 		}
 		cost, why = cost+min(1, float64(len(did))/mostRepairs), append(why, strings.Join(did, ", "))
 	}
-	done := made(e, e.Trajectory.ServerCalls())
+	done := goldShare(e, e.Trajectory.ServerCalls())
 	return mark{score: min(1, cost), why: strings.Join(why, "; "), waived: done > 0 && done < 1}
 }
 

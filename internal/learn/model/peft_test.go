@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/learntest"
+	"hone/internal/testing/learntest"
 	"hone/internal/learn/model"
 )
 

@@ -74,8 +74,8 @@ func (r Rules) names(name, port string) bool {
 	})
 }
 
-// named reports whether an address is itself among the hosts.
-func (r Rules) named(a netip.Addr, port string) bool {
+// allowsAddress reports whether an address is itself among the hosts.
+func (r Rules) allowsAddress(a netip.Addr, port string) bool {
 	return r.names(a.String(), port) || a.IsLoopback() && r.names("localhost", port)
 }
 
@@ -127,7 +127,7 @@ func (p *Proxy) connect(ctx context.Context, network, address string) (net.Conn,
 	}
 	var failed []error
 	for _, a := range addresses {
-		if !p.Rules.named(a, port) && (!public(a) || p.isOwn(a)) {
+		if !p.Rules.allowsAddress(a, port) && (!public(a) || p.isOwn(a)) {
 			failed = append(failed, refusal(fmt.Sprintf(`hone: %s leads to %s, an address of this machine or of a private network; "hosts" does not name it`, name, a)))
 			continue
 		}

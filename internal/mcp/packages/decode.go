@@ -65,7 +65,7 @@ func decode(data []byte, from string, local bool) (Page, error) {
 	case commands != nil && !local:
 		return p, errors.New("it is an mcp.json file, which is read from a file of this machine only")
 	case commands != nil:
-		return p, p.written(commands, from)
+		return p, p.readServers(commands, from)
 	case w.Servers != nil:
 		var list []json.RawMessage
 		if err := json.Unmarshal(w.Servers, &list); err != nil {
@@ -154,8 +154,8 @@ func officialEntry(raw json.RawMessage) (Entry, error) {
 	return r.Server, nil
 }
 
-// written reads the servers of an mcp.json file. One that npx or uvx starts is one of a package.
-func (p *Page) written(servers json.RawMessage, from string) error {
+// readServers reads the servers of an mcp.json file. One that npx or uvx starts is one of a package.
+func (p *Page) readServers(servers json.RawMessage, from string) error {
 	var list map[string]json.RawMessage
 	if err := json.Unmarshal(servers, &list); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (p *Page) written(servers json.RawMessage, from string) error {
 			return err
 		}
 		e := Entry{Name: name, Status: "active", From: from, Written: kept}
-		if pkg, ok := launched(s.Command, s.Args); ok && pkg.wrong() == "" && len(s.Env) == 0 {
+		if pkg, ok := launchedPackage(s.Command, s.Args); ok && pkg.wrong() == "" && len(s.Env) == 0 {
 			e.Packages, e.Written = []Package{pkg}, nil
 		} else if s.URL != "" && len(s.Headers) == 0 && badURL(s.URL) == "" {
 			e.Remotes, e.Written = []Remote{{Type: map[bool]string{true: sse, false: streamable}[s.Type == sse], URL: s.URL}}, nil
@@ -193,8 +193,8 @@ func (p *Page) written(servers json.RawMessage, from string) error {
 	return nil
 }
 
-// launched is the package that npx or uvx would download for a command, where nothing but its name and arguments are given.
-func launched(command string, args []string) (p Package, ok bool) {
+// launchedPackage is the package that npx or uvx would download for a command, where nothing but its name and arguments are given.
+func launchedPackage(command string, args []string) (p Package, ok bool) {
 	switch command {
 	case "npx":
 		p.RegistryType = NPM

@@ -150,7 +150,7 @@ func pipDrift(dir string) (differs []string, err error) {
 		case want[name] != version:
 			differs = append(differs, fmt.Sprintf("%s is %s, and %s in the lock", name, version, want[name]))
 		default:
-			changed, err := changedFiles(site, e.Name())
+			changed, err := filesChanged(site, e.Name())
 			if err != nil {
 				return nil, err
 			}
@@ -181,9 +181,9 @@ func versionOf(path string) (string, error) {
 	return "", nil
 }
 
-// changedFiles are the files of a distribution that have another hash than its RECORD says, or are gone. Some have none there: what
+// filesChanged are the files of a distribution that have another hash than its RECORD says, or are gone. Some have none there: what
 // Python compiled, and RECORD itself.
-func changedFiles(site, info string) (changed []string, err error) {
+func filesChanged(site, info string) (changed []string, err error) {
 	f, err := os.Open(filepath.Join(site, info, "RECORD"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return []string{info + "/RECORD"}, nil

@@ -109,7 +109,7 @@ func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 	}()
 	switch {
 	case r.Lock != nil:
-		return r.locked(ctx, run)
+		return r.installLock(ctx, run)
 	case kind == "mcpb":
 		return r.mcpb(ctx, name)
 	case kind == "oci":
@@ -156,7 +156,7 @@ func (r Request) find(program string) (string, error) {
 	return "", &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%s is not on PATH", program), Next: "install it, or put its folder on PATH"}
 }
 
-func (r Request) failed(err error, out []byte) error {
+func (r Request) installError(err error, out []byte) error {
 	text := strings.TrimSpace(string(out))
 	f := &fault.Error{Code: fault.CodeUnavailable, What: "cannot install the package", Where: r.Package, Why: text, Err: err,
 		Next: r.nextFor(text)}
@@ -174,7 +174,7 @@ func (r Request) nextFor(text string) string {
 	const build = "a package that has to be built needs --build, which runs its own scripts in the sandbox"
 	switch older := needsPython.FindStringSubmatch(text); {
 	case says("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "Temporary failure in name resolution", "NewConnectionError", "ConnectTimeoutError"):
-		return r.unreached(text)
+		return r.hostAdvice(text)
 	case older != nil && says("No matching distribution", "requires a different Python", "ResolutionImpossible"):
 		return "it needs another Python: install Python " + older[1] + " or newer, and give --python python" + older[1]
 	case says("E404", "404 Not Found"):
@@ -197,8 +197,8 @@ var (
 	ofScript = regexp.MustCompile(`npm (?:error|ERR!) command failed`)
 )
 
-// unreached is what to do about a host that was not reached. With --build, a package's own script may ask for another than the registry.
-func (r Request) unreached(text string) string {
+// hostAdvice is what to do about a host that was not reached. With --build, a package's own script may ask for another than the registry.
+func (r Request) hostAdvice(text string) string {
 	var hosts []string
 	for _, m := range notFound.FindAllStringSubmatch(text, -1) {
 		if host := strings.TrimRight(m[1]+m[2], ".:"); !slices.Contains(hosts, host) {

@@ -45,8 +45,8 @@ func LockOf(dir string) (l Lock, ok bool, err error) {
 	case "npm":
 		err = l.npm()
 	case "pypi":
-		name, version := requested(l.files[pipLock])
-		l.Package, err = "pypi:"+name+"=="+version, pinned(l.files[pipLock])
+		name, version := requestOf(l.files[pipLock])
+		l.Package, err = "pypi:"+name+"=="+version, checkPins(l.files[pipLock])
 		if err != nil {
 			err = wrongLock(filepath.Join(l.Dir, pipLock), err)
 		}
@@ -70,8 +70,8 @@ func (l Lock) Foreign() ([]string, error) {
 	return out, err
 }
 
-// locked installs what a lock says, with the hashes that it says.
-func (r Request) locked(ctx context.Context, run Run) (Installed, error) {
+// installLock installs what a lock says, with the hashes that it says.
+func (r Request) installLock(ctx context.Context, run Run) (Installed, error) {
 	for name, text := range r.Lock.files {
 		if err := os.WriteFile(filepath.Join(r.Dir, name), text, 0o644); err != nil {
 			return Installed{}, err
@@ -92,7 +92,7 @@ func (r Request) npmCI(ctx context.Context, run Run) (Installed, error) {
 	cmd := exec.CommandContext(ctx, npm, "ci", "--no-audit", "--no-fund", "--omit=dev", "--ignore-scripts")
 	cmd.Dir = r.Dir
 	if out, err := run(ctx, cmd, r.Dir, nil, Registry); err != nil {
-		return Installed{}, r.failed(err, out)
+		return Installed{}, r.installError(err, out)
 	}
 	in, err := r.npmLocked()
 	if err != nil || !r.Build {
@@ -110,7 +110,7 @@ func (r Request) npmBuild(ctx context.Context, run Run) error {
 	cmd := exec.CommandContext(ctx, npm, "rebuild", "--no-audit", "--no-fund")
 	cmd.Dir = r.Dir
 	if out, err := run(ctx, cmd, r.Dir, nil, Scripts); err != nil {
-		return r.failed(err, out)
+		return r.installError(err, out)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (r Request) pipLocked(ctx context.Context, run Run) (in Installed, err erro
 	}
 	venv := filepath.Join(r.Dir, "venv")
 	if out, err := run(ctx, exec.CommandContext(ctx, python, "-m", "venv", venv), r.Dir, nil, NoNetwork); err != nil {
-		return in, r.failed(err, out)
+		return in, r.installError(err, out)
 	}
 	in.Lock = filepath.Join(r.Dir, pipLock)
 	args := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps", "--require-hashes"}
@@ -130,9 +130,9 @@ func (r Request) pipLocked(ctx context.Context, run Run) (in Installed, err erro
 		args = append(args, "--only-binary=:all:")
 	}
 	if out, err := run(ctx, exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"), append(args, "--requirement", in.Lock)...), r.Dir, nil, r.network()); err != nil {
-		return in, r.failed(err, out)
+		return in, r.installError(err, out)
 	}
-	name, version := requested(r.Lock.files[pipLock])
+	name, version := requestOf(r.Lock.files[pipLock])
 	in.Version, in.Packages = version, len(requirements(r.Lock.files[pipLock]))
 	bins, err := consoleScripts(venv, name)
 	if err != nil {
@@ -146,8 +146,8 @@ func (r Request) pipLocked(ctx context.Context, run Run) (in Installed, err erro
 // The first line of a requirements.lock names the package that was asked for.
 const requestedMark = "# "
 
-// requested is the package that a requirements.lock was made for; empty where it does not say.
-func requested(lock []byte) (name, version string) {
+// requestOf is the package that a requirements.lock was made for; empty where it does not say.
+func requestOf(lock []byte) (name, version string) {
 	line, _, _ := strings.Cut(string(lock), "\n")
 	if rest, is := strings.CutPrefix(line, requestedMark); is {
 		name, version, _ = strings.Cut(strings.TrimSpace(rest), "==")

@@ -40,7 +40,7 @@ func (l *Lock) npm() error {
 		}
 		l.Package = "npm:" + name + "@" + p.Version
 	}
-	packed, err := lock.packed(l.Dir)
+	packed, err := lock.archives(l.Dir)
 	if err != nil {
 		return err
 	}
@@ -57,9 +57,9 @@ func (l *Lock) npm() error {
 	return nil
 }
 
-// packed are the packed files of the lock's folder that it names, by name, as its hashes say they are. It is an error
+// archives are the packed files of the lock's folder that it names, by name, as its hashes say they are. It is an error
 // where the lock names what has no hash or is not of the folder.
-func (l npmPackages) packed(dir string) (map[string][]byte, error) {
+func (l npmPackages) archives(dir string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for path, p := range l.Packages {
 		if path == "" {
@@ -168,13 +168,13 @@ var packedName = regexp.MustCompile(`^[A-Za-z0-9@_][A-Za-z0-9@_.+~-]*\.(tgz|tar\
 // its name there.
 func takePacked(path, dir string) (string, error) {
 	name := filepath.Base(path)
-	i := slices.IndexFunc(packedEndings(), func(end string) bool { return strings.HasSuffix(name, end) })
+	i := slices.IndexFunc(archiveEndings(), func(end string) bool { return strings.HasSuffix(name, end) })
 	if i < 0 {
 		return "", &fault.Error{Code: fault.CodeUsage, What: "npm unpacks no such file", Where: path,
 			Next: "name a packed file, one that ends in .tgz (npm pack)"}
 	}
 	if !packedName.MatchString(name) {
-		name = "package" + packedEndings()[i]
+		name = "package" + archiveEndings()[i]
 	}
 	file, err := filepath.EvalSymlinks(path) // the user's own words, unlike a lock's
 	if err != nil {
@@ -187,7 +187,7 @@ func takePacked(path, dir string) (string, error) {
 	return name, os.WriteFile(filepath.Join(dir, name), text, 0o644)
 }
 
-func packedEndings() []string { return []string{".tgz", ".tar.gz", ".tar"} }
+func archiveEndings() []string { return []string{".tgz", ".tar.gz", ".tar"} }
 
 // without is an object without some of its members, as it was where it has none of them.
 func without(text []byte, names ...string) ([]byte, error) {
@@ -213,9 +213,9 @@ var (
 	comment = regexp.MustCompile(`(^|\s)#.*`)
 )
 
-// pinned is nil where each line of a requirements.lock is a package of a registry, in one version and with its hash:
+// checkPins is nil where each line of a requirements.lock is a package of a registry, in one version and with its hash:
 // pip's files may hold options too, and name files and addresses.
-func pinned(lock []byte) error {
+func checkPins(lock []byte) error {
 	for line := range strings.Lines(strings.ReplaceAll(strings.ReplaceAll(string(lock), "\r\n", "\n"), "\\\n", " ")) {
 		line = strings.TrimSpace(comment.ReplaceAllString(strings.TrimSpace(line), ""))
 		if line != "" && !requirement.MatchString(line) {

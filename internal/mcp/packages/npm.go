@@ -32,7 +32,7 @@ func (r Request) npm(ctx context.Context, spec string, read []string, run Run) (
 	cmd := exec.CommandContext(ctx, npm, append(args, "--", spec)...)
 	cmd.Dir = r.Dir
 	if out, err := run(ctx, cmd, r.Dir, nil, Registry); err != nil {
-		return Installed{}, r.failed(err, out)
+		return Installed{}, r.installError(err, out)
 	}
 	in, err := r.npmLocked()
 	if err != nil || !r.Build {
@@ -52,7 +52,7 @@ func (r Request) npmLocked() (Installed, error) {
 	if len(wanted) != 1 {
 		return in, fmt.Errorf("npm's lock names %d packages, not one", len(wanted))
 	}
-	if _, err := lock.packed(r.Dir); err != nil {
+	if _, err := lock.archives(r.Dir); err != nil {
 		return in, err
 	}
 	for path, p := range lock.Packages {

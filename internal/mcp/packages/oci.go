@@ -70,24 +70,24 @@ func (r Request) image(ctx context.Context, text string) (in Installed, err erro
 	if digest == "" || err != nil { // a tag may lead to another image by now
 		pulled, failed := run("pull", name)
 		if failed != nil && err != nil { // one that was built here can be in no registry
-			return in, r.failed(failed, pulled)
+			return in, r.installError(failed, pulled)
 		}
 		if failed == nil {
 			described, err = run("image", "inspect", name)
 		}
 	}
 	if err != nil {
-		return in, r.failed(err, described)
+		return in, r.installError(err, described)
 	}
-	if in.Image, in.Version, err = hashed(name, described); err != nil {
-		return in, r.failed(err, described)
+	if in.Image, in.Version, err = imageByHash(name, described); err != nil {
+		return in, r.installError(err, described)
 	}
 	in.Packages, in.Lock = 1, filepath.Join(r.Dir, "oci.lock")
 	return in, os.WriteFile(in.Lock, []byte(name+" "+in.Image+"\n"), 0o644)
 }
 
-// hashed is an image by its hash, as an engine describes it, and the version that its tag or its label states.
-func hashed(name string, described []byte) (image, version string, err error) {
+// imageByHash is an image by its hash, as an engine describes it, and the version that its tag or its label states.
+func imageByHash(name string, described []byte) (image, version string, err error) {
 	var list []struct {
 		ID          string `json:"Id"`
 		RepoDigests []string

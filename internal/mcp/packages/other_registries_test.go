@@ -55,10 +55,10 @@ func TestOtherLists(t *testing.T) {
 	if err != nil || strings.Join(kinds, " ") != "docs:url github:command memory:npm own:command time:pypi" {
 		t.Errorf("%q %v %q", kinds, err, p.Skipped)
 	}
-	if _, needs, ok := p.Entries[1].Commanded(); ok && len(needs) == 0 {
+	if _, needs, ok := p.Entries[1].Command(); ok && len(needs) == 0 {
 		t.Error("an entry that asks for a variable of this machine is started as it is")
 	}
-	if _, needs, ok := p.Entries[3].Commanded(); !ok || len(needs) > 0 {
+	if _, needs, ok := p.Entries[3].Command(); !ok || len(needs) > 0 {
 		t.Error("an entry that asks for nothing is not started")
 	}
 }

@@ -21,7 +21,7 @@ func (r Request) pypi(ctx context.Context, spec string, read []string, run Run) 
 	}
 	venv, report := filepath.Join(r.Dir, "venv"), filepath.Join(r.Dir, "report.json")
 	if out, err := run(ctx, exec.CommandContext(ctx, python, "-m", "venv", venv), r.Dir, nil, NoNetwork); err != nil {
-		return Installed{}, r.failed(err, out)
+		return Installed{}, r.installError(err, out)
 	}
 	args := []string{"-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--report", report}
 	if !r.Build {
@@ -39,7 +39,7 @@ func (r Request) pypi(ctx context.Context, spec string, read []string, run Run) 
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"), append(args, "--", spec)...)
 	if out, err := run(ctx, cmd, r.Dir, read, r.network()); err != nil {
-		return Installed{}, r.failed(err, out)
+		return Installed{}, r.installError(err, out)
 	}
 	return r.pypiLocked(venv, report)
 }

@@ -92,7 +92,7 @@ func (p Package) choice() (c Choice, why string) {
 	case OCI:
 		c.Package = "oci:" + p.image()
 		p.EnvironmentVariables = append(slices.Clone(p.EnvironmentVariables), p.engineVariables()...)
-		c.Denied = p.denied()
+		c.Denied = p.otherArguments()
 	case bundle:
 		return c, "the list has no hash for its bundle: download " + p.Identifier + ", and add the file with hone servers add mcpb:FILE"
 	default:
@@ -195,7 +195,7 @@ func (c Choice) Fill(values map[string]string) (Launch, error) {
 	if c.Package != "" {
 		return l, nil
 	}
-	l.SSE, l.URL = c.Remote.Type == sse, l.replaced(c.Remote.URL, c.Remote.Variables, false, values)
+	l.SSE, l.URL = c.Remote.Type == sse, l.substitute(c.Remote.URL, c.Remote.Variables, false, values)
 	if why := badURL(strings.NewReplacer("${", "", "}", "").Replace(l.URL)); why != "" {
 		return l, fmt.Errorf("with these values %s", why)
 	}
@@ -217,17 +217,17 @@ func about(n Need) string {
 // text is an input's value; ok is false where it has none.
 func (l *Launch) text(name string, in Input, values map[string]string) (text string, ok bool) {
 	if in.Value != "" {
-		return l.replaced(in.Value, in.Variables, in.IsSecret, values), true
+		return l.substitute(in.Value, in.Variables, in.IsSecret, values), true
 	}
 	value := cmp.Or(values[name], in.Default)
 	if value == "" {
 		return "", false
 	}
-	return l.kept(name, value, in.IsSecret), true
+	return l.toWrite(name, value, in.IsSecret), true
 }
 
-// replaced is a text with its variables' values in the place of {name}; names that are no variables stay.
-func (l *Launch) replaced(text string, variables map[string]Input, secret bool, values map[string]string) string {
+// substitute is a text with its variables' values in the place of {name}; names that are no variables stay.
+func (l *Launch) substitute(text string, variables map[string]Input, secret bool, values map[string]string) string {
 	return braces.ReplaceAllStringFunc(text, func(m string) string {
 		name := m[1 : len(m)-1]
 		v, known := variables[name]
@@ -240,8 +240,8 @@ func (l *Launch) replaced(text string, variables map[string]Input, secret bool, 
 	})
 }
 
-// kept is a value as it is written down: a secret as a variable that the secrets' file sets.
-func (l *Launch) kept(name, value string, secret bool) string {
+// toWrite is a value as it is written down: a secret as a variable that the secrets' file sets.
+func (l *Launch) toWrite(name, value string, secret bool) string {
 	if !secret {
 		return value
 	}
@@ -263,8 +263,8 @@ func Variable(name string) string {
 	}, name)
 }
 
-// Commanded is the command of an entry of an mcp.json file, and the variables of the environment that it cannot do without. ok is false where there is none, or where it asks for something else of this machine.
-func (e Entry) Commanded() (raw json.RawMessage, needs []string, ok bool) {
+// Command is the command of an entry of an mcp.json file, and the variables of the environment that it cannot do without. ok is false where there is none, or where it asks for something else of this machine.
+func (e Entry) Command() (raw json.RawMessage, needs []string, ok bool) {
 	var c commanded
 	if e.Written == nil || json.Unmarshal(e.Written, &c) != nil {
 		return nil, nil, false

@@ -57,8 +57,8 @@ func (p Package) engineVariables() (list []KeyValue) {
 	return list
 }
 
-// denied are the other arguments: a stranger's list does not decide on folders, networks and rights of this machine.
-func (p Package) denied() (list []string) {
+// otherArguments are the other arguments: a stranger's list does not decide on folders, networks and rights of this machine.
+func (p Package) otherArguments() (list []string) {
 	for _, a := range p.RuntimeArguments {
 		if slices.Contains([]string{"-e", "--env", "-i", "--interactive", "--rm", "-it", "run"}, a.Name+a.Value) || a.Name == "-e" || a.Name == "--env" {
 			continue

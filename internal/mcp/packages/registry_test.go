@@ -417,10 +417,10 @@ func TestCommandsAskFor(t *testing.T) {
 	if err != nil || len(p.Entries) != 2 {
 		t.Fatalf("%v %+v", err, p)
 	}
-	if _, needs, ok := p.Entries[0].Commanded(); !ok || strings.Join(needs, " ") != "A B HOME" {
+	if _, needs, ok := p.Entries[0].Command(); !ok || strings.Join(needs, " ") != "A B HOME" {
 		t.Errorf("%v %q", ok, needs)
 	}
-	if _, _, ok := p.Entries[1].Commanded(); ok {
+	if _, _, ok := p.Entries[1].Command(); ok {
 		t.Error("what an editor asks its user for is no variable of the environment")
 	}
 }
@@ -470,13 +470,13 @@ func TestCommandsOfOthers(t *testing.T) {
 		if err != nil || len(p.Entries) != 1 {
 			t.Fatalf("%s: %v %q", key, err, p.Skipped)
 		}
-		if raw, needs, ok := p.Entries[0].Commanded(); ok && len(needs) == 0 {
+		if raw, needs, ok := p.Entries[0].Command(); ok && len(needs) == 0 {
 			t.Errorf("%s is started", raw)
 		}
 	}
 	p, err := DecodeFile([]byte(`{"mcpServers":{"a":{"command":"x","args":["y"],"env":{"A":"b"},"type":"stdio","hosts":["evil.example"],"cwd":"/","template":"/home",
 		"envFile":"/home/u/.env","EnvFile":"z","oauth":{"private_key_file":"/home/u/.ssh/id"},"headers":{"H":"v"},"reset":{"from":"/","to":"x"}}}}`), "x")
-	raw, _, ok := p.Entries[0].Commanded()
+	raw, _, ok := p.Entries[0].Command()
 	if want := `{"command":"x","args":["y"],"env":{"A":"b"},"headers":{"H":"v"}}`; err != nil || !ok || string(raw) != want {
 		t.Errorf("%v %v, kept %s", err, ok, raw)
 	}

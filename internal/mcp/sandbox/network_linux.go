@@ -121,11 +121,11 @@ func hand(fd int, env []string) ([]string, error) {
 	if n, err := unix.Read(fd, make([]byte, 1)); n != 1 {
 		return nil, fmt.Errorf("nobody serves the proxy: %w", err)
 	}
-	return proxied(env, "http://"+l.Addr().String()), nil
+	return proxyEnv(env, "http://"+l.Addr().String()), nil
 }
 
-// proxied is the environment in which programs ask a proxy, and no other, for all hosts: there is no other way out.
-func proxied(env []string, url string) []string {
+// proxyEnv is the environment in which programs ask a proxy, and no other, for all hosts: there is no other way out.
+func proxyEnv(env []string, url string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains([]string{"no_proxy", "all_proxy", "npm_config_proxy", "npm_config_https_proxy", "npm_config_noproxy"}, strings.ToLower(name))

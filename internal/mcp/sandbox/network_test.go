@@ -90,7 +90,7 @@ func TestProxyThatIsNotUsed(t *testing.T) {
 func TestProxied(t *testing.T) {
 	env := []string{"PATH=/bin", "HTTPS_PROXY=http://corp:1", "NO_PROXY=registry.corp", "no_proxy=*", "ALL_PROXY=socks://corp", "npm_config_proxy=http://corp:1",
 		"npm_config_https_proxy=http://corp:1", "npm_config_registry=https://registry.corp"}
-	got := proxied(env, "http://127.0.0.1:9")
+	got := proxyEnv(env, "http://127.0.0.1:9")
 	want := []string{"PATH=/bin", "npm_config_registry=https://registry.corp", "HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9",
 		"http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9", "NODE_USE_ENV_PROXY=1"}
 	if !slices.Equal(got, want) {

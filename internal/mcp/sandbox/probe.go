@@ -59,9 +59,9 @@ func script(paths []string) string {
 	return strings.Replace(tries, "PATHS", strings.Join(quoted, " "), 1) + "\n"
 }
 
-// Refused tries, inside, to write to folders and files that are there, and returns those where nothing was written, or where what was
+// Probe tries, inside, to write to folders and files that are there, and returns those where nothing was written, or where what was
 // written is not there outside. It changes none of them.
-func (s *Sandbox) Refused(ctx context.Context, g Grants, paths []string) ([]Refusal, error) {
+func (s *Sandbox) Probe(ctx context.Context, g Grants, paths []string) ([]Refusal, error) {
 	if s.level == None || len(paths) == 0 {
 		return nil, nil
 	}

@@ -20,7 +20,7 @@ func TestRefused(t *testing.T) {
 			g.Write = append(g.Write, tg.Home+"/it's here")
 			g.Read = []string{tg.Home + "/shown"}
 			paths := []string{tg.Own, tg.Home + "/it's here", tg.Home + "/it's here/db.sqlite", tg.Home + "/shown", tg.Home + "/shown/db.sqlite", tg.Other, "/usr", "/tmp"}
-			refused, err := s.Refused(t.Context(), g, paths)
+			refused, err := s.Probe(t.Context(), g, paths)
 			if err != nil {
 				t.Fatal(err)
 			}

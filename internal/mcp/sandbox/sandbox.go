@@ -185,7 +185,7 @@ func (s *Sandbox) Close() error {
 // Wrap changes a command that has not been started so that it will run inside. Path, Args, Env and Dir change; the
 // standard streams and SysProcAttr stay. An Env of nil is an empty one. A grant that does not exist is an error.
 func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
-	cmd.Env = allowedEnv(cmd.Env, g.Env)
+	cmd.Env = filterEnv(cmd.Env, g.Env)
 	if g.Proxy != nil && s.level != Bubblewrap && !g.Network {
 		return fmt.Errorf("a proxy in the place of the network needs bubblewrap; the sandbox is %s", s)
 	}
@@ -255,8 +255,8 @@ type ruleset struct {
 // harmless are variables without secrets that programs cannot do without.
 var harmless = []string{"PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "TERM", "USER", "LOGNAME"}
 
-// allowedEnv never returns nil, which exec takes for "inherit".
-func allowedEnv(env, granted []string) []string {
+// filterEnv never returns nil, which exec takes for "inherit".
+func filterEnv(env, granted []string) []string {
 	kept := []string{}
 	for _, entry := range env {
 		name, _, _ := strings.Cut(entry, "=")

@@ -478,11 +478,11 @@ func TestExecRefuses(t *testing.T) {
 }
 
 func TestAllowedEnv(t *testing.T) {
-	got := allowedEnv([]string{"PATH=/bin", "OPENAI_API_KEY=x", "LC_ALL=C", "X=1", "HOMEX=2", "HOME=/h", "LD_PRELOAD=evil"}, []string{"X"})
+	got := filterEnv([]string{"PATH=/bin", "OPENAI_API_KEY=x", "LC_ALL=C", "X=1", "HOMEX=2", "HOME=/h", "LD_PRELOAD=evil"}, []string{"X"})
 	if want := []string{"PATH=/bin", "LC_ALL=C", "X=1", "HOME=/h"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if allowedEnv(nil, nil) == nil {
+	if filterEnv(nil, nil) == nil {
 		t.Error("nil would inherit")
 	}
 }

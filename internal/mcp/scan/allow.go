@@ -40,8 +40,8 @@ func (t Tool) Digest() string {
 	return digest.Parts(parts...).String()[:digestLen]
 }
 
-// parsed is a pattern's server, "*" where it names none, its tool, and the digest of the one text that it accepts, "" for any.
-func parsed(pattern string) (server, tool, text string) {
+// parsePattern is a pattern's server, "*" where it names none, its tool, and the digest of the one text that it accepts, "" for any.
+func parsePattern(pattern string) (server, tool, text string) {
 	if at := len(pattern) - digestLen - 1; at > 0 && pattern[at] == '@' && strings.Trim(pattern[at+1:], "0123456789abcdef") == "" {
 		pattern, text = pattern[:at], pattern[at+1:]
 	}
@@ -54,7 +54,7 @@ func parsed(pattern string) (server, tool, text string) {
 
 // names reports whether a pattern names a tool, whatever its text is.
 func names(pattern, server, tool string) bool {
-	of, name, _ := parsed(pattern)
+	of, name, _ := parsePattern(pattern)
 	ofServer, err := path.Match(of, server)
 	ofTool, err2 := path.Match(name, tool)
 	return err == nil && err2 == nil && ofServer && ofTool
@@ -62,12 +62,12 @@ func names(pattern, server, tool string) bool {
 
 // covers reports whether a pattern accepts a finding.
 func covers(pattern string, f Finding) bool {
-	_, _, text := parsed(pattern)
+	_, _, text := parsePattern(pattern)
 	return names(pattern, f.Server, f.Tool) && (text == "" || text == f.Digest)
 }
 
-// Refused returns the findings that block and are of no allowed tool.
-func (a Allowed) Refused(found []Finding) []Finding { return Blocking(a.Unread(found)) }
+// Blocked returns the findings that block and are of no allowed tool.
+func (a Allowed) Blocked(found []Finding) []Finding { return Blocking(a.Unread(found)) }
 
 // Unread returns the findings, those too that block nothing, that are of no allowed tool.
 func (a Allowed) Unread(found []Finding) []Finding {
@@ -76,8 +76,8 @@ func (a Allowed) Unread(found []Finding) []Finding {
 	})
 }
 
-// Changed returns the pattern that accepts another text of a finding's tool, "" where there is none.
-func (a Allowed) Changed(f Finding) string {
+// OutdatedPattern returns the pattern that accepts another text of a finding's tool, "" where there is none.
+func (a Allowed) OutdatedPattern(f Finding) string {
 	for _, p := range a {
 		if names(p, f.Server, f.Tool) && !covers(p, f) {
 			return p
@@ -90,7 +90,7 @@ func (a Allowed) Changed(f Finding) string {
 // accepts it.
 func (a Allowed) AnyText(f Finding) (pattern string) {
 	for _, p := range a {
-		if _, _, text := parsed(p); covers(p, f) && text != "" {
+		if _, _, text := parsePattern(p); covers(p, f) && text != "" {
 			return ""
 		} else if covers(p, f) && pattern == "" {
 			pattern = p

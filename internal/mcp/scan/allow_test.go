@@ -32,7 +32,7 @@ func TestAllowedNamesTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		var refused []string
-		for _, f := range a.Refused(found) {
+		for _, f := range a.Blocked(found) {
 			refused = append(refused, f.Server+"/"+f.Tool)
 		}
 		if got, _ := json.Marshal(refused); string(got) != mustJSON(tc.refused) || a.Strange(tools) != tc.strange {
@@ -87,11 +87,11 @@ func TestAllowedNamesTexts(t *testing.T) {
 		{Allowed{"sub@" + now}, "calc mail", "", ""},
 	} {
 		var refused, changed []string
-		for _, f := range tc.allowed.Refused(found) {
+		for _, f := range tc.allowed.Blocked(found) {
 			refused = append(refused, f.Server)
 		}
 		for _, f := range found {
-			if tc.allowed.Changed(f) != "" {
+			if tc.allowed.OutdatedPattern(f) != "" {
 				changed = append(changed, f.Server)
 			}
 		}

@@ -172,7 +172,7 @@ func (u unit) concepts() []feature {
 		languages["en"] = map[string][]hit{}
 	}
 	for language, words := range languages {
-		if language != "en" && spoken(words, language) < fewWords {
+		if language != "en" && countWords(words, language) < fewWords {
 			continue
 		}
 		var hits []hit

@@ -40,7 +40,7 @@ func fold(text string) folded {
 		default:
 			space = false
 		}
-		f.shown, f.key = append(f.shown, r), append(f.key, searched(r))
+		f.shown, f.key = append(f.shown, r), append(f.key, searchRune(r))
 	}
 	f.latinise()
 	return f
@@ -56,8 +56,8 @@ func isAccent(r rune) bool {
 var spellings = map[rune]rune{'’': '\'', '‘': '\'', '´': '\'', '`': '`', 'ı': 'i', 'đ': 'd', 'ł': 'l', 'ø': 'o', 'œ': 'o',
 	'أ': 'ا', 'إ': 'ا', 'آ': 'ا', 'ى': 'ي', 'ی': 'ي', 'ک': 'ك', 'ة': 'ه', 'ؤ': 'و', 'ئ': 'ي', 'ہ': 'ه', 'ھ': 'ه', 'ё': 'е'}
 
-// searched is the rune that stands for r in a key.
-func searched(r rune) rune {
+// searchRune is the rune that stands for r in a key.
+func searchRune(r rune) rune {
 	r = unicode.ToLower(r)
 	if r > 0x7f && unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic) {
 		var base [utf8.UTFMax]byte
@@ -122,8 +122,8 @@ func (f folded) place(start, end int) (text string, from, to int) {
 	return text, from, from + len(string(f.shown[start:end]))
 }
 
-// mapped is the text with each rune of its key replaced; a text that nothing is replaced in is the zero value.
-func (f folded) mapped(to func(word []rune, r rune) rune) folded {
+// mapRunes is the text with each rune of its key replaced; a text that nothing is replaced in is the zero value.
+func (f folded) mapRunes(to func(word []rune, r rune) rune) folded {
 	out := folded{shown: slices.Clone(f.key), key: slices.Clone(f.key), changed: make([]bool, len(f.key))}
 	for start := 0; start < len(out.key); start++ {
 		end := start
@@ -163,13 +163,13 @@ func (f folded) disguises() map[string]folded {
 			out[name] = g
 		}
 	}
-	keep("rot13", f.mapped(func(_ []rune, r rune) rune {
+	keep("rot13", f.mapRunes(func(_ []rune, r rune) rune {
 		if r >= 'a' && r <= 'z' {
 			return 'a' + (r-'a'+13)%26
 		}
 		return r
 	}))
-	keep("digits for letters", f.mapped(func(word []rune, r rune) rune {
+	keep("digits for letters", f.mapRunes(func(word []rune, r rune) rune {
 		if i := strings.IndexRune(leet, r); i >= 0 && isLeet(word) {
 			return rune("oieastas"[i])
 		}
@@ -179,7 +179,7 @@ func (f folded) disguises() map[string]folded {
 	slices.Reverse(turned.shown)
 	slices.Reverse(turned.key)
 	keep("letters turned round", turned)
-	keep("spaced letters", f.closed())
+	keep("spaced letters", f.withoutGaps())
 	return out
 }
 
@@ -201,10 +201,10 @@ func isLeet(word []rune) bool {
 	return 2*letters >= others
 }
 
-// closed is the text with runs of single letters, each apart from the next, joined to words. Where two spaces were
+// withoutGaps is the text with runs of single letters, each apart from the next, joined to words. Where two spaces were
 // between words, fold made them one; so words are told apart by the lexicon alone, which closed helps by joining
 // all: the search for it leaves out word ends.
-func (f folded) closed() folded {
+func (f folded) withoutGaps() folded {
 	var out folded
 	joined := 0
 	single := func(i int) bool {

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// hidden finds characters that a tokenizer sees and a person does not.
-func (c *checker) hidden(at, text string) {
+// checkInvisible finds characters that a tokenizer sees and a person does not.
+func (c *checker) checkInvisible(at, text string) {
 	type group struct{ start, end, count int }
 	groups := map[string]*group{}
 	var order []string
@@ -27,7 +27,7 @@ func (c *checker) hidden(at, text string) {
 		if i+1 < len(runes) {
 			next = runes[i+1]
 		}
-		if what := hiddenKind(previous, r, next); what != "" && !inFlag {
+		if what := invisibleKind(previous, r, next); what != "" && !inFlag {
 			g := groups[what]
 			if g == nil {
 				g = &group{start: offset}
@@ -49,7 +49,7 @@ func (c *checker) hidden(at, text string) {
 		if what == tagKind {
 			message += fmt.Sprintf(" that spell %+q", tags.String())
 		}
-		c.add(HiddenCharacter, hiddenSeverity(what, g.count, text), at, text, g.start, g.end, message)
+		c.add(HiddenCharacter, invisibleSeverity(what, g.count, text), at, text, g.start, g.end, message)
 	}
 }
 
@@ -67,8 +67,8 @@ const (
 // something.
 const fewHidden = 3
 
-// hiddenSeverity tells what spells or hides something from what typesetting leaves behind.
-func hiddenSeverity(what string, count int, text string) Severity {
+// invisibleSeverity tells what spells or hides something from what typesetting leaves behind.
+func invisibleSeverity(what string, count int, text string) Severity {
 	switch {
 	case what == tagKind || what == controlKind || what == turningKind:
 		return High
@@ -85,10 +85,10 @@ func hiddenSeverity(what string, count int, text string) Severity {
 // insideWord is a zero-width character between two letters of a script that writes spaces.
 var insideWord = regexp.MustCompile(`[\p{Latin}\p{Cyrillic}\p{Greek}][\x{200b}-\x{200d}\x{2060}-\x{2065}\x{feff}]+[\p{Latin}\p{Cyrillic}\p{Greek}]`)
 
-// hiddenKind names the kind of a hidden character, "" for one that is drawn or that its neighbours need: joiners in
+// invisibleKind names the kind of a hidden character, "" for one that is drawn or that its neighbours need: joiners in
 // emoji and in the scripts that join, selectors after emoji, direction marks beside right-to-left letters (Unicode
 // Standard 23.2, UTS 51, UTS 39).
-func hiddenKind(previous, r, next rune) string {
+func invisibleKind(previous, r, next rune) string {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
 		return ""
@@ -171,7 +171,7 @@ var away = []struct {
 	{regexp.MustCompile(`\[[^\]]*\]:\s*#\s*[("]`), "a markdown comment"},
 }
 
-func (c *checker) pushedAway(at, text string) {
+func (c *checker) checkMargin(at, text string) {
 	for i, a := range away {
 		m := a.pattern.FindStringIndex(text)
 		if m == nil {

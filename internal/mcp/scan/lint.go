@@ -138,9 +138,9 @@ func (c *checker) text(at, text string) {
 		return
 	}
 	text = strings.ToValidUTF8(text, "\ufffd") // so that places in bytes and in characters agree
-	c.hidden(at, text)
-	c.pushedAway(at, text)
-	c.disguised(at, text)
+	c.checkInvisible(at, text)
+	c.checkMargin(at, text)
+	c.checkDisguise(at, text)
 	plain := fold(text).String()
 	c.secretPaths(at, plain)
 	c.blobs(at, text)
@@ -190,7 +190,7 @@ func excerpt(text string, start, end int) string {
 func quote(text string) string {
 	var b strings.Builder
 	for _, r := range strconv.Quote(text) {
-		if r > 0x7f && hiddenKind(0, r, 0) != "" || unicode.IsMark(r) && b.Len() == 1 {
+		if r > 0x7f && invisibleKind(0, r, 0) != "" || unicode.IsMark(r) && b.Len() == 1 {
 			escaped := strconv.QuoteRuneToASCII(r)
 			b.WriteString(escaped[1 : len(escaped)-1])
 		} else {

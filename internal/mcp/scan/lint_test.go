@@ -225,7 +225,7 @@ func TestHiddenIsFoundAnywhere(t *testing.T) {
 			r.Fatalf("%+q: %v", planted, got)
 		}
 		for _, c := range got[0].Excerpt {
-			if !unicode.IsPrint(c) || hiddenKind(0, c, 0) != "" {
+			if !unicode.IsPrint(c) || invisibleKind(0, c, 0) != "" {
 				r.Fatalf("excerpt %q", got[0].Excerpt)
 			}
 		}

@@ -54,9 +54,9 @@ func (c *checker) instruction(u unit) bool {
 // tags are marks that part a text from what is around it, in the form of HTML, of chat templates, or of prompts.
 var tags = regexp.MustCompile(`<[/|]?[A-Za-z_][A-Za-z_ -]*[|/]?>|\[/?[A-Z]+\]`)
 
-// disguised finds such texts that are encoded, or dressed in ways that a model is able to undo.
-func (c *checker) disguised(at, text string) {
-	for _, d := range decoded(text) {
+// checkDisguise finds such texts that are encoded, or dressed in ways that a model is able to undo.
+func (c *checker) checkDisguise(at, text string) {
+	for _, d := range decodings(text) {
 		for _, u := range unitsOf(at, fold(d), false) {
 			if learnt().score(u.features()) >= enough-carried {
 				c.order(EncodedBlob, High, "encoded, reads like an order to the model", u)
@@ -77,7 +77,7 @@ func (c *checker) disguised(at, text string) {
 	}
 	for name, g := range f.disguises() {
 		english := languagesOf(lexicon().find(g.key, name == "spaced letters"))["en"]
-		if spoken(english, "en") <= fewWords { // no text
+		if countWords(english, "en") <= fewWords { // no text
 			continue
 		}
 		for _, u := range unitsOf(at, g, false) {
@@ -156,8 +156,8 @@ func (u unit) weights() (bySentence map[int]float32, best int) {
 // fewWords is how many words of a language a text of another may hold by chance.
 const fewWords = 2
 
-// spoken counts the places of a text that hold words of a language.
-func spoken(words map[string][]hit, language string) int {
+// countWords counts the places of a text that hold words of a language.
+func countWords(words map[string][]hit, language string) int {
 	places := map[int]bool{}
 	for _, list := range words {
 		for _, h := range list {
@@ -187,9 +187,9 @@ var (
 	percentCut   = regexp.MustCompile(`\S*(?:%[0-9a-fA-F]{2}\S*){3,}`)
 )
 
-// decoded returns what the encoded parts of a text say: base64, hexadecimal, escapes of URLs, HTML and strings, and
+// decodings returns what the encoded parts of a text say: base64, hexadecimal, escapes of URLs, HTML and strings, and
 // characters by number; and what tag characters spell.
-func decoded(text string) []string {
+func decodings(text string) []string {
 	var out []string
 	keep := func(s string) {
 		if s = readable(s); s != "" {
@@ -197,7 +197,7 @@ func decoded(text string) []string {
 		}
 	}
 	for _, run := range base64Run.FindAllString(text, 20) {
-		keep(decodedText(run))
+		keep(base64Text(run))
 	}
 	for _, m := range hexText.FindAllStringSubmatch(text, 20) {
 		if data, err := hex.DecodeString(strings.NewReplacer(" ", "", ":", "").Replace(m[1])); err == nil {

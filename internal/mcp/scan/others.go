@@ -65,13 +65,13 @@ func (m *mentions) find(text string) *mention {
 		if n := strings.IndexFunc(text[start:], notInWord); n >= 0 {
 			end = start + n
 		}
-		if id := m.tools[text[start:end]]; id != "" && meant(text, start, end) {
+		if id := m.tools[text[start:end]]; id != "" && isMeant(text, start, end) {
 			return &mention{start, end, id}
 		}
 		start = end
 	}
 	for _, name := range m.odd {
-		if at := strings.Index(text, name); at >= 0 && meant(text, at, at+len(name)) {
+		if at := strings.Index(text, name); at >= 0 && isMeant(text, at, at+len(name)) {
 			return &mention{at, at + len(name), m.tools[name]}
 		}
 	}
@@ -92,9 +92,9 @@ var (
 	calledATool = regexp.MustCompile(`^ (?i:tool)\b`)
 )
 
-// meant tells a tool from a word that is spelt alike. A compound name is one unless it is part of a path; a plain word
+// isMeant tells a tool from a word that is spelt alike. A compound name is one unless it is part of a path; a plain word
 // such as "search" only where it is quoted or called a tool.
-func meant(text string, start, end int) bool {
+func isMeant(text string, start, end int) bool {
 	before, after := text[:start], text[end:]
 	if compound.MatchString(text[start:end]) {
 		return !strings.HasSuffix(before, "/") && !strings.HasSuffix(before, ".") && !strings.HasPrefix(after, "/")

@@ -40,10 +40,10 @@ func (u unit) meant() map[string][]hit {
 	languages := languagesOf(lexicon().find(u.text.key, false))
 	most := fewWords
 	for language, words := range languages {
-		most = max(most, spoken(words, language))
+		most = max(most, countWords(words, language))
 	}
 	for language, words := range languages {
-		if spoken(words, language) < most/2 { // a few words of many languages stand in any text
+		if countWords(words, language) < most/2 { // a few words of many languages stand in any text
 			continue
 		}
 		for _, hits := range words {

@@ -75,7 +75,7 @@ const longBlob = 160
 func (c *checker) blobs(at, text string) {
 	for _, m := range base64Run.FindAllStringIndex(text, -1) {
 		run := text[m[0]:m[1]]
-		if len(run) >= longBlob && mixed(run) && decodedText(run) == "" {
+		if len(run) >= longBlob && isMixed(run) && base64Text(run) == "" {
 			c.add(EncodedBlob, Low, at, text, m[0], m[1], "a long run of base64")
 			return
 		}
@@ -88,8 +88,8 @@ func (c *checker) blobs(at, text string) {
 	}
 }
 
-// decodedText returns what base64 says where that is a text of words, else "".
-func decodedText(run string) string {
+// base64Text returns what base64 says where that is a text of words, else "".
+func base64Text(run string) string {
 	run = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(run, "="))
 	data, err := base64.RawStdEncoding.DecodeString(run[:len(run)/4*4])
 	if err != nil || !utf8.Valid(data) || len(data) < 8 {
@@ -103,9 +103,9 @@ func decodedText(run string) string {
 	return string(data)
 }
 
-// mixed tells encoded data from a long path or a row of letters: all three kinds of characters, at about the entropy of
+// isMixed tells encoded data from a long path or a row of letters: all three kinds of characters, at about the entropy of
 // random base64 (6 bits a character).
-func mixed(run string) bool {
+func isMixed(run string) bool {
 	var counts [256]int
 	var lower, upper, digit bool
 	for i := range len(run) {

@@ -13,8 +13,8 @@ const Squat Code = "typosquat"
 //go:embed known.txt
 var knownText string
 
-// known are the packages that many use, as npm:NAME or pypi:NAME, and what is known of attacks by name.
-func known() (names []string, attacks map[string]string) {
+// knownPackages are the packages that many use, as npm:NAME or pypi:NAME, and what is known of attacks by name.
+func knownPackages() (names []string, attacks map[string]string) {
 	attacks = map[string]string{}
 	for line := range strings.Lines(knownText) {
 		line = strings.TrimSpace(line)
@@ -31,7 +31,7 @@ func known() (names []string, attacks map[string]string) {
 // Package returns the finding on a server's package, or none: pkg is npm:NAME or pypi:NAME, with a version or without.
 func Package(server, pkg string) []Finding {
 	kind, name := split(pkg)
-	list, attacks := known()
+	list, attacks := knownPackages()
 	if what := attacks[kind+":"+name]; what != "" {
 		return []Finding{{Code: Squat, Severity: High, Server: server, Excerpt: quote(name), Message: "an attack was published under this name: " + what}}
 	}
@@ -68,8 +68,8 @@ func split(pkg string) (kind, name string) {
 // squats says how a name comes near another, "" where it does not. Between registries only the same name counts; names there are often
 // alike by right.
 func squats(name, meant string, same bool) string {
-	scope, base := scoped(name)
-	ofScope, ofBase := scoped(meant)
+	scope, base := cutScope(name)
+	ofScope, ofBase := cutScope(meant)
 	switch {
 	case !same:
 		return ""
@@ -85,8 +85,8 @@ func squats(name, meant string, same bool) string {
 	return ""
 }
 
-// scoped cuts the scope off an npm name: @scope/base.
-func scoped(name string) (scope, base string) {
+// cutScope cuts the scope off an npm name: @scope/base.
+func cutScope(name string) (scope, base string) {
 	if of, rest, found := strings.Cut(name, "/"); found {
 		return of, rest
 	}

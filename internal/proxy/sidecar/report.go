@@ -111,7 +111,7 @@ func (e *evaluation) measure(name string) Measured {
 	all := func(*revise.Row) bool { return true }
 	b := e.bootstrap()
 	m := Measured{System: name, Verdicts: map[string]int{}, Success: stats.Estimate(e.evalRows(name, all), stats.Completion(), b),
-		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: flipped(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
+		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: complement(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
 		Net: stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b), Executed: e.executedBy(name)}
 	for i := range e.rows {
 		out := e.of[name][i]

@@ -218,7 +218,7 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 	file := filepath.Join(dir, "mcp.json")
 	const name = "server"
 	lookup := h.LookupEnv
-	if raw, needs, ok := e.Commanded(); ok && len(e.Packages)+len(e.Remotes) == 0 {
+	if raw, needs, ok := e.Command(); ok && len(e.Packages)+len(e.Remotes) == 0 {
 		lookup = only(h, x.Env)
 		if lacks := slices.DeleteFunc(needs, func(v string) bool { _, set := lookup(v); return set && slices.Contains(x.Env, v) }); len(lacks) > 0 {
 			t.Outcome = Lacking
