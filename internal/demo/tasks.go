@@ -87,7 +87,7 @@ func execute(ctx context.Context, h *host.Host, c config.Config, size calc.Size,
 		return t, err
 	}
 	h.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
-		len(t.Demonstrations), len(t.Train), len(t.Test), size.HeldOut(), dropped)
+		len(t.Demonstrations), len(t.Train), len(t.Test), size.EvalSplit(), dropped)
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
 		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: c.MCP.Config, Next: "hone doctor"}
 	}
