@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hone/internal/schema"
+	"hone/internal/chat/schema"
 )
 
 // Rates are those of one task, or their means over tasks. nil is not defined: None there.

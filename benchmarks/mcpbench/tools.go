@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/schema"
+	"hone/internal/chat/schema"
 )
 
 // Tool is one that could be called.

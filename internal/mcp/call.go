@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"hone/internal/chat/schema"
 	"hone/internal/episode/trajectory"
-	"hone/internal/schema"
 )
 
 // boundTool is what a call needs of a tool.

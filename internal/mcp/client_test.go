@@ -8,8 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"hone/internal/chat/schema"
 	"hone/internal/episode/trajectory"
-	"hone/internal/schema"
 )
 
 // Client is one session on one server, for hosts that need no pool. It may be used from many goroutines.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 	"hone/internal/episode/trajectory"
-	"hone/internal/schema"
 )
 
 // Episode is one episode's view of the servers. It implements environment.Session.

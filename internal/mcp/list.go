@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"hone/internal/schema"
+	"hone/internal/chat/schema"
 )
 
 const (

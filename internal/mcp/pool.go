@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hone/internal/chat/schema"
 	"hone/internal/episode/environment"
-	"hone/internal/schema"
 )
 
 // Pool opens sessions on the servers of a catalog, as isolated as each server's Isolation says. It implements

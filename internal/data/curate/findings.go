@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 	"hone/internal/data/dataset"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/schema"
 )
 
 // Checker holds traces against the schemas of their tools. It keeps what it compiled, since traces share tools.

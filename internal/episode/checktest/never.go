@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/grade"
-	"hone/internal/schema"
 )
 
 // contradictions are pairs of checks of which no episode meets both: a call that another check forbids, more tools to call than calls may be

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"hone/internal/schema"
+	"hone/internal/chat/schema"
 )
 
 // What a model held to the schema writes can be read, of criteria and of axes, in a group and alone; what lacks an id cannot be written.

@@ -17,8 +17,8 @@ import (
 	"net/http"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 	"hone/internal/proxy"
-	"hone/internal/schema"
 )
 
 // Agent asks the small model. It may be used from many goroutines.

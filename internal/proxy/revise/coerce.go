@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/schema"
+	"hone/internal/chat/schema"
 )
 
 // Bounds of coercion: objects inside each other, and passes until nothing changes.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/schema"
+	"hone/internal/chat/schema"
 	"hone/internal/text/toolcall/repair"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/schema"
+	"hone/internal/chat/schema"
 )
 
 // subject is a tool, and what was found out of it.

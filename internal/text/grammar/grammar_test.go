@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 	"hone/internal/policy"
-	"hone/internal/schema"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
+	"hone/internal/chat/schema"
 	"hone/internal/policy"
-	"hone/internal/schema"
 	"hone/internal/text/tokenizer"
 )
 
