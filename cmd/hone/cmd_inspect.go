@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel/inspect"
 	"hone/internal/config"
-	"hone/internal/inspect"
 	"hone/internal/text/toolcall"
 )
 

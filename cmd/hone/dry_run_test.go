@@ -16,10 +16,10 @@ import (
 	"testing"
 
 	"hone/internal/basemodel"
+	"hone/internal/basemodel/inspect"
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/inspect"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"

@@ -16,10 +16,10 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/basemodel/inspect"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/inspect"
 	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/run"
