@@ -57,19 +57,19 @@ func (w wired) learning() []acting {
 	}
 	return []acting{
 		{"grpo.steps", g.Steps, 1}, {"grpo.group_size", g.GroupSize, 3}, {"grpo.scenarios_per_step", g.GroupsPerStep, 2},
-		{"grpo.loss", g.Loss, batch.LossGRPO}, {"grpo.num_iterations", g.Iterations, 2}, {"grpo.negative_weight", *g.Negative, 0.46}, {"grpo.minibatches", g.Minibatches, 5}, {"grpo.recoveries", g.Recoveries.Most, 4}, {"(recoveries are made)", g.Recoveries.On(), true},
-		{"grpo.imitation.rows", g.Imitation.Rows, 6}, {"grpo.imitation.weight", g.Imitation.Weight, 0.57}, {"grpo.imitation.memory", g.Imitation.Memory, 58}, {"grpo.explorations", g.Explorations.Most, 7}, {"(calls are forced)", g.Explorations.On(), true},
-		{"grpo.demonstrations.file", len(g.Demonstrations.Of) > 0, true}, {"grpo.demonstrations.rows", g.Demonstrations.Rows, 8}, {"grpo.demonstrations.weight", g.Demonstrations.Weight, 0.59}, {"grpo.demonstrations.phi", g.Demonstrations.Phi, true},
-		{"grpo.credit.level", g.Credit.Level, batch.CreditTurn}, {"grpo.credit.discount", g.Credit.Discount, 0.93}, {"grpo.credit.progress", last[reward.Scorer](w, "train").Turns.Progress, 0.87},
-		{"grpo.advantage", g.Advantage, batch.AdvantageCentred}, {"grpo.length", g.Length, 17}, {"grpo.mask_truncated", g.MaskTruncated, true},
-		{"grpo.clip_dual", g.Clip.Dual, 1.5}, {"grpo.off_policy", g.OffPolicy, 0.35},
-		{"grpo.entropy.coefficient", g.Entropy.Coefficient, 0.0061}, {"grpo.entropy.target", g.Entropy.Target, 0.62}, {"grpo.entropy.delta", g.Entropy.Delta, 0.0063}, {"grpo.top_entropy", g.TopEntropy, 0.64},
-		{"grpo.kl.beta", g.KL.Beta, 0.034}, {"grpo.kl.estimator", g.KL.Estimator, batch.K1}, {"grpo.kl.gradient", g.KL.Gradient, batch.GradientRatio},
-		{"grpo.correction.level", g.Correction.Level, batch.LevelSequence}, {"grpo.correction.mode", g.Correction.Mode, batch.ModeMask},
-		{"grpo.resample", g.Resample, 3}, {"grpo.pools.skip_solved", g.Pools.SkipSolved, 0.38}, {"grpo.pools.skip_failed", g.Pools.SkipFailed, 0.39},
+		{"grpo.loss", g.Loss.Name, batch.LossGRPO}, {"grpo.num_iterations", g.Iterations, 2}, {"grpo.negative_weight", *g.Advantage.Negative, 0.46}, {"grpo.minibatches", g.Minibatches, 5},
+		{"grpo.imitation.rows", added[*recipe.Imitation](g).Rows, 6}, {"grpo.imitation.weight", added[*recipe.Imitation](g).Weight, 0.57}, {"grpo.imitation.memory", added[*recipe.Imitation](g).Memory, 58}, {"grpo.explorations", added[*recipe.Explorations](g).Most, 7}, {"(calls are forced)", added[*recipe.Explorations](g).Choices != nil, true},
+		{"grpo.demonstrations.file", len(added[*recipe.Demonstrations](g).Of) > 0, true}, {"grpo.demonstrations.rows", added[*recipe.Demonstrations](g).Rows, 8}, {"grpo.demonstrations.weight", added[*recipe.Demonstrations](g).Weight, 0.59}, {"grpo.demonstrations.phi", added[*recipe.Demonstrations](g).Phi, true},
+		{"grpo.credit.level", g.Advantage.Credit.Level, batch.CreditTurn}, {"grpo.credit.discount", g.Advantage.Credit.Discount, 0.93}, {"grpo.credit.progress", last[reward.Scorer](w, "train").Turns.Progress, 0.87},
+		{"grpo.advantage", g.Advantage.By, batch.AdvantageCentred}, {"grpo.length", g.Loss.Length, 17},
+		{"grpo.clip_dual", g.Loss.Clip.Dual, 1.5}, {"grpo.off_policy", added[*recipe.OffPolicy](g).Bound, 0.35},
+		{"grpo.entropy.coefficient", added[*recipe.Entropy](g).Coefficient, 0.0061}, {"grpo.entropy.target", added[*recipe.Entropy](g).Target, 0.62}, {"grpo.entropy.delta", added[*recipe.Entropy](g).Delta, 0.0063}, {"grpo.top_entropy", added[*recipe.TopEntropy](g).Share, 0.64},
+		{"grpo.kl.beta", added[*recipe.Divergence](g).Beta, 0.034}, {"grpo.kl.estimator", added[*recipe.Divergence](g).Estimator, batch.K1}, {"grpo.kl.gradient", added[*recipe.Divergence](g).Gradient, batch.GradientRatio},
+		{"grpo.correction.level", added[*recipe.Correction](g).Level, batch.LevelSequence}, {"grpo.correction.mode", added[*recipe.Correction](g).Mode, batch.ModeMask},
+		{"grpo.resample", added[*recipe.Resample](g).Most, 3}, {"grpo.pools.skip_solved", added[*recipe.Pools](g).SkipSolved, 0.38}, {"grpo.pools.skip_failed", added[*recipe.Pools](g).SkipFailed, 0.39},
 		{"(which episodes of the pools passed)", passes(g, "a"), []bool{false, true}},
-		{"grpo.correction.low", g.Correction.Low, 0.36}, {"grpo.correction.high", g.Correction.High, 3.7},
-		{"grpo.clip_low", g.Clip.Low, 0.031}, {"grpo.clip_high", g.Clip.High, 0.032}, {"grpo.checkpoint_every", g.CheckpointEvery, 33},
+		{"grpo.correction.low", added[*recipe.Correction](g).Low, 0.36}, {"grpo.correction.high", added[*recipe.Correction](g).High, 3.7},
+		{"grpo.clip_low", g.Loss.Clip.Low, 0.031}, {"grpo.clip_high", g.Loss.Clip.High, 0.032}, {"grpo.checkpoint_every", g.CheckpointEvery, 33},
 		{"grpo.optimizer.learning_rate", g.Optimizer.LearningRate, 0.021}, {"grpo.optimizer.max_grad_norm", g.Optimizer.MaxGradNorm, 0.22},
 		{"grpo.optimizer.schedule", g.Optimizer.Schedule.Decay, recipe.Constant}, {"grpo.optimizer.warmup", g.Optimizer.Schedule.Warmup, 0.23},
 		{"grpo.optimizer.beta1", g.Optimizer.Adam.Beta1, 0.24}, {"grpo.optimizer.beta2", g.Optimizer.Adam.Beta2, 0.25},
@@ -113,8 +113,14 @@ func (w wired) learning() []acting {
 	}
 }
 
+// added is an addition of a stage, as its settings say.
+func added[T recipe.Addition](g recipe.GRPO) (a T) {
+	a, _ = recipe.AdditionOf[T](g.Additions)
+	return a
+}
+
 func passes(g recipe.GRPO, scenarioID string) []bool {
-	passed, known := g.Pools.Passed(&trajectory.Trajectory{ScenarioID: scenarioID})
+	passed, known := g.Passed(&trajectory.Trajectory{ScenarioID: scenarioID})
 	return []bool{passed, known}
 }
 
@@ -378,7 +384,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"grpo.staleness", func() int {
 			c := config.Default()
 			c.GRPO.Staleness = 1
-			return job.GRPOOf(c, 0).Staleness
+			return added[*recipe.Overlap](job.GRPOOf(c, 0)).Staleness
 		}(), 1},
 		{"rewards.rating", func() float64 {
 			s, _ := job.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)

@@ -85,10 +85,8 @@ grpo:
   advantage: centred
   loss: grpo
   length: 17
-  mask_truncated: true
   num_iterations: 2
   negative_weight: 0.46
-  recoveries: 4
   imitation: {rows: 6, weight: 0.57, memory: 58}
   explorations: 7
   demonstrations: {file: shown.jsonl, rows: 8, weight: 0.59, phi: true}

@@ -47,7 +47,7 @@ lane() {
     test) part test "${seeds:-1 2 3}" "--split test" explore_more rejection_long continued_long ;;
     own) part own "${seeds:-1 2 3}" "--split test $own" ${OWN:-explore_more_own rejection_own continued_own} ;;
     best) part best "${seeds:-1 2 3}" "--split test" from_best ;;
-    parts) part parts "${seeds:-4 5}" "" from_sft from_base quiet noisy episodes turns turns_progress recoveries ;;
+    parts) part parts "${seeds:-4 5}" "" from_sft from_base quiet noisy episodes turns turns_progress ;;
     search) part search "${seeds:-4 5}" "" from_best from_best_hot from_best_entropy ;;
     race) alone race "$here/race/run.sh" run "$folder" "${WHEELS:?}" "$results/race" ;;
     overlap) alone overlap "$here/overlap.sh" run "$folder" "$results/overlap" ;;

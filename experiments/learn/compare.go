@@ -373,12 +373,14 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 		if grpo.Parity, err = s.episodes.Parity(s.c, s.tasks.Train); err != nil {
 			return err
 		}
-		if err := s.episodes.Stage(s.c, &grpo, s.tasks.Train); err != nil {
+		if err := s.episodes.Stage(&grpo, s.tasks.Train); err != nil {
 			return err
 		}
-		if grpo.Demonstrations.Of, err = s.episodes.Rows(s.tasks.Demonstrations); err != nil {
+		shown, err := s.episodes.Rows(s.tasks.Demonstrations)
+		if err != nil {
 			return err
 		}
+		grpo.Show(shown)
 		s.Opens(grpo)
 		var scorer recipe.Scorer = job.ByTurn(s.c, s.episodes.Scorer)
 		if s.kept.RewardNoise > 0 {

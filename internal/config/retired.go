@@ -11,6 +11,10 @@ import (
 // so that a run of before can go on they are passed over where they were switched off.
 func retired() map[string]string {
 	return map[string]string{
+		"grpo.recoveries": "leave it out: groups that went on from failed calls cost 6.6 points [3.4, 9.7] " +
+			"(docs/LEARNING.md, credit for turns)",
+		"grpo.mask_truncated": "leave it out: no measurement said what leaving out the episodes that a limit cut is " +
+			"worth; rewards.overlong makes answers shorter before a limit cuts them",
 		"rewards.rules": "MCP-Bench's metrics are a program now: set rewards.program.command to [hone-bench, reward, CATALOG]",
 	}
 }

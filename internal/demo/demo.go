@@ -166,10 +166,10 @@ func (d demo) run(ctx context.Context) (err error) {
 	d.c.GRPO.Steps, d.c.GRPO.ScenariosPerStep = chosen.Steps, chosen.Episodes/d.c.GRPO.GroupSize
 	whole.expect(chosen)
 	p := PipelineOf(d.c, job.MaxMismatch(l.Model))
-	if err := l.Stage(d.c, &p.GRPO, data.Train); err != nil {
+	if err := l.Stage(&p.GRPO, data.Train); err != nil {
 		return err
 	}
-	p.GRPO.Demonstrations.Of = data.Demonstrations
+	p.GRPO.Show(data.Demonstrations)
 	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
 	defer func() { track.Close(err) }()
 	journal.Track = track

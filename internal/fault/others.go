@@ -59,7 +59,6 @@ func others() map[string][]string {
 		"packing":          "sample_packing",
 		"dtype":            "torch_dtype bf16 fp16",
 		"moments":          "optim optimizer",
-		"mask_truncated":   "mask_truncated_completions",
 		"minibatches":      "steps_per_generation ppo_mini_batch_size",
 	} {
 		for _, other := range strings.Fields(written) {

@@ -259,7 +259,7 @@ func (j *Job) DPO(ctx context.Context, p pairs) (err error) {
 	track := j.StartTracking(j.Config.Metrics, j.Dir, Tracked{Main: d.SFT.Stage, Engine: m.Engine})
 	defer func() { track.Close(err) }()
 	log := Journal{Dir: j.Dir, Say: j.Say, Track: track}
-	saved := &Trainer{Trainer: trainer, renderer: m.Renderer}
+	saved := newTrainer(trainer, m.Renderer)
 	d.Examiner = track.Trainer(saved, metrics.Eval)
 	j.Opens(d)
 	err = d.Run(ctx, l.pairs, track.Trainer(saved, metrics.Train), nil, log, track.Progress(j.Progress(1)))

@@ -13,7 +13,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/engine"
 	"hone/internal/episode/environment"
-	"hone/internal/episode/recovery"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -289,7 +288,7 @@ func (l *Episodes) openPolicy(h *host.Host, c config.Config, folder string, pref
 		if err != nil {
 			return nil, lora, err
 		}
-		l.Trainer = &Trainer{Trainer: trainer, renderer: m.Renderer}
+		l.Trainer = newTrainer(trainer, m.Renderer)
 		return publish.Trained{Trainer: trainer, Engine: m.Engine, Spec: m.Spec}, lora, nil
 	}
 	if folder == "" {
@@ -397,11 +396,6 @@ func (l *Episodes) Passed(list []scenario.Scenario) func(*trajectory.Trajectory)
 		}
 		return criteria.Episode(t), true
 	}
-}
-
-// Recovery is recovery.Of, by the schema defaults of the servers' tools.
-func (l *Episodes) Recovery(s *scenario.Scenario, t *trajectory.Trajectory) (scenario.Scenario, bool) {
-	return recovery.Of(s, t, l.Scorer.Defaults)
 }
 
 // Scenarios loads a file for a verb that measures; without checks and without a judge there is nothing to score. With skip, rows that cannot be read are told and

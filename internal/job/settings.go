@@ -38,19 +38,39 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 	if length == 0 {
 		length = min(c.Rollout.MaxTurns*c.Rollout.MaxTokens, c.Model.Context)
 	}
-	return recipe.GRPO{Stage: grpoStage, Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize, Optimizer: OptimizerOf(g.Optimizer),
-		Advantage: batch.Advantage(g.Advantage), Negative: &g.NegativeWeight,
-		Credit: batch.Credit{Level: batch.CreditLevel(g.Credit.Level), Discount: g.Credit.Discount}, Minibatches: g.Minibatches, Loss: batch.Loss(g.Loss), Length: length, MaskTruncated: g.MaskTruncated, Iterations: g.NumIterations,
-		Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}, OffPolicy: g.OffPolicy,
-		KL:         batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)},
-		Correction: batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High},
-		Entropy:    recipe.Entropy(g.Entropy), TopEntropy: g.TopEntropy,
-		Resample: g.Resample, Pools: recipe.Pools{SkipSolved: g.Pools.SkipSolved, SkipFailed: g.Pools.SkipFailed},
-		Staleness:  g.Staleness,
-		Recoveries: recipe.Recoveries{Most: g.Recoveries},
-		Imitation:  recipe.Imitation(g.Imitation), Explorations: recipe.Explorations{Most: g.Explorations},
-		Demonstrations: recipe.Demonstrations{Rows: g.Demonstrations.Rows, Weight: g.Demonstrations.Weight, Phi: g.Demonstrations.Phi},
-		Temperature:    c.Rollout.Temperature, CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
+	return recipe.GRPO{Stage: grpoStage, Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize,
+		Temperature: c.Rollout.Temperature, Seed: c.Seed,
+		Advantage: batch.Advantages{By: batch.Advantage(g.Advantage), Negative: &g.NegativeWeight,
+			Credit: batch.Credit{Level: batch.CreditLevel(g.Credit.Level), Discount: g.Credit.Discount}},
+		Loss:      recipe.Loss{Name: batch.Loss(g.Loss), Length: length, Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}},
+		Updates:   recipe.Updates{Optimizer: OptimizerOf(g.Optimizer), Iterations: g.NumIterations, Minibatches: g.Minibatches},
+		Additions: additionsOf(g),
+		Upkeep:    recipe.Upkeep{CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch}}
+}
+
+// additionsOf are what the configuration adds to the loop of GRPO, in the order in which they act.
+func additionsOf(g config.GRPO) (list []recipe.Addition) {
+	add := func(on bool, a recipe.Addition) {
+		if on {
+			list = append(list, a)
+		}
+	}
+	add(g.Pools.SkipSolved > 0 || g.Pools.SkipFailed > 0, &recipe.Pools{SkipSolved: g.Pools.SkipSolved, SkipFailed: g.Pools.SkipFailed})
+	add(g.Resample > 0, &recipe.Resample{Most: g.Resample})
+	add(g.Imitation.Rows > 0, &recipe.Imitation{Rows: g.Imitation.Rows, Weight: g.Imitation.Weight, Memory: g.Imitation.Memory})
+	d := g.Demonstrations
+	add(d.Rows > 0, &recipe.Demonstrations{Rows: d.Rows, Weight: d.Weight, Phi: d.Phi})
+	add(g.Explorations > 0, &recipe.Explorations{Most: g.Explorations})
+	x := batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High}
+	add(x.On(), &recipe.Correction{Correction: x})
+	kl := batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)}
+	add(kl.Beta > 0, &recipe.Divergence{KL: kl})
+	add(g.OffPolicy > 0, &recipe.OffPolicy{Bound: g.OffPolicy})
+	add(g.TopEntropy > 0 && g.TopEntropy < 1, &recipe.TopEntropy{Share: g.TopEntropy})
+	e := g.Entropy
+	add(e.Coefficient > 0 || e.Target > 0, &recipe.Entropy{Coefficient: e.Coefficient, Target: e.Target, Delta: e.Delta})
+	add(g.Staleness > 0, &recipe.Overlap{Staleness: g.Staleness})
+	return list
 }
 
 // WeightsOf turns a section of the configuration into what episodes are scored by.

@@ -480,7 +480,7 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) (err
 	defer func() { track.Close(err) }()
 	log := Journal{Dir: j.Dir, Say: j.Say, Track: track}
 	j.Opens(s)
-	saved := &Trainer{Trainer: trainer, renderer: m.Renderer}
+	saved := newTrainer(trainer, m.Renderer)
 	err = s.Run(ctx, l.Sequences, track.Trainer(saved, metrics.Eval), nil, log, track.Progress(j.Progress(1)))
 	if err := j.Ended(ctx, s.Stage, err); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -10,16 +9,17 @@ import (
 	"hone/internal/text/render"
 )
 
-// Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, what to go on with behind a failed call, and what can be
-// forced. It can be in the episodes of a Runner that is made behind it.
-func (l *Episodes) Stage(c config.Config, g *recipe.GRPO, tasks []scenario.Scenario) error {
-	g.Pools.Passed, g.Recoveries.Of = l.Passed(tasks), l.Recovery
-	return l.Explores(c, g)
+// Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, and what can be forced. It can be in
+// the episodes of a Runner that is made behind it.
+func (l *Episodes) Stage(g *recipe.GRPO, tasks []scenario.Scenario) error {
+	g.Passed = l.Passed(tasks)
+	return l.Explores(g)
 }
 
-// Explores lets a stage force calls, where the configuration has it explore.
-func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
-	if c.GRPO.Explorations == 0 {
+// Explores lets a stage force calls, where it explores.
+func (l *Episodes) Explores(g *recipe.GRPO) error {
+	explorations, ok := recipe.AdditionOf[*recipe.Explorations](g.Additions)
+	if !ok {
 		return nil
 	}
 	refused := &fault.Error{Code: fault.CodeUsage, What: "no call can be forced", Where: "grpo.explorations", Next: "leave grpo.explorations out"}
@@ -33,7 +33,7 @@ func (l *Episodes) Explores(c config.Config, g *recipe.GRPO) error {
 		return refused
 	}
 	l.Speaker.Calls = calls
-	g.Explorations.Choices = func(s *scenario.Scenario, behind []trajectory.Turn) (names []string) {
+	explorations.Choices = func(s *scenario.Scenario, behind []trajectory.Turn) (names []string) {
 		so := &trajectory.Trajectory{Turns: behind}
 		for _, turn := range behind {
 			for _, c := range turn.Calls {

@@ -93,9 +93,11 @@ func TestExplores(t *testing.T) {
 	} {
 		l := &Episodes{Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}, away: tc.away,
 			Set: &toolset.Set{Gate: tc.gate, Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}}}
-		c, g := config.Config{}, recipe.GRPO{}
-		c.GRPO.Explorations = tc.most
-		err := l.Explores(c, &g)
+		explorations, g := &recipe.Explorations{Most: tc.most}, recipe.GRPO{}
+		if tc.most > 0 {
+			g.Additions = []recipe.Addition{explorations}
+		}
+		err := l.Explores(&g)
 		if f, ok := errors.AsType[*fault.Error](err); ok != (tc.why != "") || ok && (f.Where != "grpo.explorations" || !strings.Contains(f.Why, tc.why)) {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -105,8 +107,8 @@ func TestExplores(t *testing.T) {
 		if tc.behind != "" {
 			behind = append(behind, trajectory.Turn{Calls: []chat.ToolCall{{Name: tc.behind}}, Results: []trajectory.ToolResult{{Search: tc.search}}})
 		}
-		if g.Explorations.Choices != nil {
-			tools = g.Explorations.Choices(&scenario.Scenario{Checks: tc.checks}, behind)
+		if explorations.Choices != nil {
+			tools = explorations.Choices(&scenario.Scenario{Checks: tc.checks}, behind)
 		}
 		if !slices.Equal(tools, tc.tools) || (l.Speaker.Calls != nil) != (tc.most > 0 && tc.why == "") {
 			t.Errorf("%s: tools %v, held by %v", name, tools, l.Speaker.Calls)
@@ -117,22 +119,19 @@ func TestExplores(t *testing.T) {
 	}
 }
 
-// A stage knows which episodes passed, and from which of them to go on.
+// A stage knows which episodes passed.
 func TestStage(t *testing.T) {
 	g, tasks := recipe.GRPO{}, []scenario.Scenario{{ID: "a", Task: "Buy.", Gold: []scenario.Gold{{Name: "buy", Arguments: []byte(`{}`)}}}}
 	l := &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
-	if err := l.Stage(config.Config{}, &g, tasks); err != nil || g.Pools.Passed == nil || g.Recoveries.Of == nil {
-		t.Fatalf("%v; told which passed: %v, where to go on: %v", err, g.Pools.Passed != nil, g.Recoveries.Of != nil)
+	if err := l.Stage(&g, tasks); err != nil || g.Passed == nil {
+		t.Fatalf("%v; told which passed: %v", err, g.Passed != nil)
 	}
 	call := chat.ToolCall{ID: "0", Name: "buy", Arguments: `{}`}
 	e := &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Opening: 1,
 		Messages: []chat.Message{{Role: chat.User, Content: "Buy."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, {Role: chat.ToolRole, ToolCallID: "0", Content: "sold out"}},
 		Turns:    []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallToolError}}}}}
-	if passed, known := g.Pools.Passed(e); passed || !known {
+	if passed, known := g.Passed(e); passed || !known {
 		t.Errorf("passed %v, known %v", passed, known)
-	}
-	if s, ok := g.Recoveries.Of(&tasks[0], e); !ok || len(s.Messages) != 3 {
-		t.Errorf("%v, %+v", ok, s)
 	}
 }
 

@@ -196,10 +196,10 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	if grpo.Parity, err = l.Parity(c, tasks); err != nil {
 		return err
 	}
-	if err := l.Stage(c, &grpo, tasks); err != nil {
+	if err := l.Stage(&grpo, tasks); err != nil {
 		return err
 	}
-	grpo.Demonstrations.Of = shown
+	grpo.Show(shown)
 	j.Opens(grpo)
 	grpo.Validation = l.Validation(c, scenario.OfSplit(list, scenario.Validation))
 	track := j.StartTracking(c.Metrics, j.Dir, Tracked{Main: grpo.Stage, Engine: l.Model.Engine, Measures: grpo.Validation != nil})

@@ -15,11 +15,8 @@ import (
 
 // compared is GRPO with a divergence from the policy that it began with, and a correction of the sampler.
 func compared() GRPO {
-	g := grpo()
-	g.KL = batch.KL{Beta: 0.25, Estimator: batch.K3, Gradient: batch.GradientK2}
-	g.Correction = batch.Correction{Level: batch.LevelToken, Mode: batch.ModeTruncate, High: 2}
-	g.OffPolicy = 0.5
-	return g
+	return grpo().with(&Correction{Correction: batch.Correction{Level: batch.LevelToken, Mode: batch.ModeTruncate, High: 2}},
+		&Divergence{KL: batch.KL{Beta: 0.25, Estimator: batch.K3, Gradient: batch.GradientK2}}, &OffPolicy{Bound: 0.5})
 }
 
 // The rows of a step bring the trainer's logprobs as they are before its first update, by which their advantages are corrected, and
@@ -94,7 +91,9 @@ func TestTheReferenceOutlivesAStop(t *testing.T) {
 func TestADivergenceKeepsGroupsWithoutSpread(t *testing.T) {
 	for beta, steps := range map[float64]int{0: 0, 0.25: 7} {
 		g := grpo()
-		g.KL.Beta = beta
+		if beta > 0 {
+			g = g.with(&Divergence{KL: batch.KL{Beta: beta}})
+		}
 		trainer := &fakeTrainer{}
 		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(func(int) float64 { return 1 }), trainer, trainer, newLog(t), silent)
 		if err != nil || len(trainer.Steps) != steps {
@@ -115,15 +114,17 @@ func TestRowsAsTheRecipeSays(t *testing.T) {
 		rows       int
 		normaliser int
 	}{
-		"dapo":      {func(g *GRPO) { g.Advantage = batch.AdvantageCentred }, 1, 2, 3},
-		"leave out": {func(g *GRPO) { g.Advantage = batch.AdvantageLeaveOneOut }, 2, 2, 3},
-		"grpo":      {func(g *GRPO) { g.Advantage, g.Loss = batch.AdvantageCentred, batch.LossGRPO }, 1, 2, 2},
-		"dr_grpo":   {func(g *GRPO) { g.Advantage, g.Loss, g.Length = batch.AdvantageCentred, batch.LossDrGRPO, 50 }, 1, 2, 100},
-		"masked":    {func(g *GRPO) { g.Advantage, g.MaskTruncated = batch.AdvantageCentred, true }, 1, 1, 1},
+		"dapo":      {func(g *GRPO) { g.Advantage.By = batch.AdvantageCentred }, 1, 2, 3},
+		"leave out": {func(g *GRPO) { g.Advantage.By = batch.AdvantageLeaveOneOut }, 2, 2, 3},
+		"grpo":      {func(g *GRPO) { g.Advantage.By, g.Loss.Name = batch.AdvantageCentred, batch.LossGRPO }, 1, 2, 2},
+		"dr_grpo": {func(g *GRPO) {
+			g.Advantage.By, g.Loss = batch.AdvantageCentred, Loss{Name: batch.LossDrGRPO, Length: 50}
+		}, 1, 2, 100},
 	} {
 		g := grpo()
 		c.change(&g)
-		b, _ := g.rows(groups)
+		compared := batch.Compare(groups)
+		b := compared.Rows(g.Advantage.Of(compared.Groups), took(groups...).options(g.Loss))
 		if len(b.Rows) != c.rows || b.Normaliser != c.normaliser || b.Rows[0].Advantages[0] != c.advantage {
 			t.Errorf("%s: %s", name, fmt.Sprint(b))
 		}

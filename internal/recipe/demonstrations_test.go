@@ -13,11 +13,11 @@ import (
 // demonstrating learns from two of five demonstrations in each step, which begin as the prompts of episodes do not.
 func demonstrating(phi bool) GRPO {
 	g := grpo()
-	g.Demonstrations = Demonstrations{Rows: 2, Weight: 0.5, Phi: phi}
+	d := &Demonstrations{Rows: 2, Weight: 0.5, Phi: phi}
 	for i := range 5 {
-		g.Demonstrations.Of = append(g.Demonstrations.Of, batch.Sequence{IDs: []int32{7, 8, int32(50 + i), 60}, Trained: []bool{false, false, true, true}})
+		d.Of = append(d.Of, batch.Sequence{IDs: []int32{7, 8, int32(50 + i), 60}, Trained: []bool{false, false, true, true}})
 	}
-	return g
+	return g.with(d)
 }
 
 // Each step has two demonstrations beside its four episodes: each of the five comes as often as the others, give or take one, with the logprobs that the
@@ -111,7 +111,7 @@ func TestStepsWithoutSpreadDemonstrate(t *testing.T) {
 	if len(trainer.given) != 1 || len(trainer.given[0].Rows) != 2 {
 		t.Errorf("%d optimiser steps", len(trainer.given))
 	}
-	g.Demonstrations.Of = nil
+	g.Show(nil)
 	if err := g.Run(t.Context(), scenarios(5), r, alike{}, trainer, trainer, newLog(t), silent); err == nil {
 		t.Error("a stage without demonstrations begins")
 	}

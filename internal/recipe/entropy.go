@@ -1,11 +1,17 @@
 package recipe
 
-import "hone/internal/learn/batch"
+import (
+	"context"
 
-// Entropy rewards the policy for what it leaves open (a bonus in the loss), so that it goes on trying. The zero value does not.
+	"hone/internal/learn/batch"
+)
+
+// Entropy rewards the policy for what it leaves open (a bonus in the loss), so that it goes on trying. Without it there
+// is no bonus.
 //
-// With a target above 0 the coefficient adapts (Skywork-OR1, arXiv 2505.22312, section 4; TRL's use_adaptive_entropy). With H_k the mean entropy
-// of the tokens of step k that have the bonus, in nats, and c_0 the coefficient that is given:
+// With a target above 0 the coefficient adapts (Skywork-OR1, arXiv 2505.22312, section 4; TRL's use_adaptive_entropy).
+// With H_k the mean entropy of the tokens of step k that have the bonus, in nats, and c_0 the coefficient that is
+// given:
 //
 //	step k has the coefficient    c_k where H_{k-1} <= target, else 0; step 0 has 0
 //	c_{k+1} = min(c_k + delta, 1)    where H_k <= target
@@ -13,17 +19,13 @@ import "hone/internal/learn/batch"
 //
 // So a policy above its target is left alone, and one that stays below is pushed harder each step.
 type Entropy struct {
+	None
 	Coefficient float64
 	Target      float64 // nats a token; 0: the coefficient stays as it is
 	Delta       float64
-}
 
-// On reports whether there is a bonus.
-func (e Entropy) On() bool { return e.Coefficient > 0 || e.Target > 0 }
-
-// exploring is the bonus over the steps of a stage.
-type exploring struct {
-	Entropy
+	stage       *stage
+	chooses     bool    // the bonus is of tokens that TopEntropy chooses
 	coefficient float64 // c_k
 	below       bool    // H_{k-1} is at the target or below
 }
@@ -35,49 +37,67 @@ const (
 	coefficientMetric = "entropy_coef"
 )
 
-// exploring is where the bonus stands before a step: as the step before left it, by its metrics, which a run that goes on still has.
-func (e Entropy) exploring(stage string, step int, log Log) (exploring, error) {
-	x := exploring{Entropy: e, coefficient: e.Coefficient}
-	if e.Target == 0 || step == 0 {
-		return x, nil
-	}
-	rows, err := log.Measured(stage)
-	if m, ok := rows[step-1]; ok {
-		x.coefficient = m[coefficientMetric]
-		x.below = x.isBelow(m)
-	}
-	return x, err
+// Begin implements Addition.
+func (e *Entropy) Begin(s *stage) error {
+	e.stage, e.coefficient, e.below = s, e.Coefficient, false
+	_, e.chooses = AdditionOf[*TopEntropy](s.Additions)
+	return nil
 }
 
-// bonus is that of the step's loss.
-func (x exploring) bonus() batch.Bonus {
-	b := batch.Bonus{On: x.On(), Coefficient: x.coefficient}
-	if x.Target > 0 && !x.below {
-		b.Coefficient = 0
+// Resume implements Addition: the bonus is as the step before left it, by its metrics, which a run that goes on still
+// has.
+func (e *Entropy) Resume(context.Context) error {
+	if e.Target == 0 || e.stage.start == 0 {
+		return nil
 	}
-	return b
+	rows, err := e.stage.log.Measured(e.stage.Stage)
+	if m, ok := rows[e.stage.start-1]; ok {
+		e.coefficient, e.below = m[coefficientMetric], e.isBelow(m)
+	}
+	return err
 }
 
-// took notes the entropy of a step, and adds to its metrics where the bonus stands behind it.
-func (x *exploring) took(metrics map[string]float64) {
-	if !x.On() {
-		return
+// AddRows implements Addition. Tokens without an advantage have a gradient too.
+func (e *Entropy) AddRows(_ context.Context, s *Step) error {
+	s.Objective.Bonus, s.Alike = batch.Bonus{On: true, Coefficient: e.coefficient}, true
+	if e.Target > 0 && !e.below {
+		s.Objective.Bonus.Coefficient = 0
 	}
-	if _, ok := metrics[entropyMetric]; ok && x.Target > 0 {
-		x.below = x.isBelow(metrics)
-		if x.below {
-			x.coefficient = min(x.coefficient+x.Delta, 1)
-		} else {
-			x.coefficient = max(x.coefficient-x.Delta, 0)
+	return nil
+}
+
+// Compare implements Addition.
+func (e *Entropy) Compare(_ context.Context, s *Step) error {
+	s.Rows = s.Rows.Exploring()
+	return nil
+}
+
+// See implements Addition.
+func (e *Entropy) See(s *Step) {
+	if s.Stats.NumTrained > 0 {
+		s.Metrics[entropyMetric] = s.Stats.Entropy
+		if e.chooses {
+			s.Metrics[chosenMetric] = s.Stats.EntropyChosen
 		}
 	}
-	metrics[coefficientMetric] = x.coefficient
+	if !s.Taken {
+		return
+	}
+	if _, ok := s.Metrics[entropyMetric]; ok && e.Target > 0 {
+		e.below = e.isBelow(s.Metrics)
+		if e.below {
+			e.coefficient = min(e.coefficient+e.Delta, 1)
+		} else {
+			e.coefficient = max(e.coefficient-e.Delta, 0)
+		}
+	}
+	s.Metrics[coefficientMetric] = e.coefficient
 }
 
-func (x exploring) isBelow(m map[string]float64) bool {
+func (e *Entropy) isBelow(m map[string]float64) bool {
 	h, ok := m[chosenMetric]
 	if !ok {
 		h, ok = m[entropyMetric]
 	}
-	return ok && h <= x.Target
+	return ok && h <= e.Target
 }

@@ -34,19 +34,22 @@ func coefficients(t *testing.T, steps []string) (all []float64) {
 // those of the steps before led to. Metrics say what it is behind the step.
 func TestTheBonusForEntropy(t *testing.T) {
 	for name, c := range map[string]struct {
-		Entropy
+		Entropy         *Entropy
 		losses, metrics []float64
 		top             float64
 	}{
-		"constant": {Entropy{Coefficient: 0.25}, []float64{.25, .25, .25, .25, .25, .25, .25}, []float64{.25, .25, .25, .25, .25, .25, .25}, 0},
+		"constant": {&Entropy{Coefficient: 0.25}, []float64{.25, .25, .25, .25, .25, .25, .25}, []float64{.25, .25, .25, .25, .25, .25, .25}, 0},
 		// 0.5 and 0.5 are above: it falls by 0.125 twice, and is not taken. 0.1, 0.1, 0.2 are not: it grows, and is taken behind them. 0.3 is above.
-		"adaptive":         {Entropy{0.25, 0.2, 0.125}, []float64{0, 0, 0, .125, .25, .375, 0}, []float64{.125, 0, .125, .25, .375, .25, .375}, 0},
-		"adaptive, from 0": {Entropy{0, 0.3, 0.75}, []float64{0, 0, 0, .75, 1, 1, 1}, []float64{0, 0, .75, 1, 1, 1, 1}, 0},
+		"adaptive":         {&Entropy{Coefficient: 0.25, Target: 0.2, Delta: 0.125}, []float64{0, 0, 0, .125, .25, .375, 0}, []float64{.125, 0, .125, .25, .375, .25, .375}, 0},
+		"adaptive, from 0": {&Entropy{Target: 0.3, Delta: 0.75}, []float64{0, 0, 0, .75, 1, 1, 1}, []float64{0, 0, .75, 1, 1, 1, 1}, 0},
 		// The chosen tokens' entropies are more by 0.125: at 0.225 and 0.3 it grows, and the others are above.
-		"adaptive, of the chosen": {Entropy{0.25, 0.3, 0.125}, []float64{0, 0, 0, .125, .25, 0, 0}, []float64{.125, 0, .125, .25, .125, 0, .125}, 0.5},
+		"adaptive, of the chosen": {&Entropy{Coefficient: 0.25, Target: 0.3, Delta: 0.125}, []float64{0, 0, 0, .125, .25, 0, 0}, []float64{.125, 0, .125, .25, .125, 0, .125}, 0.5},
 	} {
 		g := grpo()
-		g.Entropy, g.TopEntropy = c.Entropy, c.top
+		if c.top > 0 {
+			g = g.with(&TopEntropy{Share: c.top})
+		}
+		g = g.with(c.Entropy)
 		train := func(ctx context.Context, trainer *fakeTrainer, log *memoryLog) error {
 			return g.Run(ctx, scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
 		}
@@ -91,9 +94,11 @@ func TestTheBonusForEntropy(t *testing.T) {
 
 // Tokens of groups without spread have a bonus too, so such a step is taken.
 func TestABonusKeepsGroupsWithoutSpread(t *testing.T) {
-	for e, steps := range map[Entropy]int{{}: 0, {Coefficient: 0.25}: 7, {Target: 0.2, Delta: 0.125}: 7} {
+	for e, steps := range map[*Entropy]int{nil: 0, {Coefficient: 0.25}: 7, {Target: 0.2, Delta: 0.125}: 7} {
 		g := grpo()
-		g.Entropy = e
+		if e != nil {
+			g = g.with(e)
+		}
 		trainer := &fakeTrainer{}
 		err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(func(int) float64 { return 1 }), trainer, trainer, newLog(t), silent)
 		if err != nil || len(trainer.Steps) != steps {
@@ -107,22 +112,23 @@ func TestABonusKeepsGroupsWithoutSpread(t *testing.T) {
 func TestTopEntropyOfAStep(t *testing.T) {
 	half := func(i int) float64 { return float64(i % 2) } // the rewards of a group
 	for name, c := range map[string]struct {
-		change func(*GRPO)
-		score  func(int) float64
-		share  float64
-		rows   int // of a step; 0: none is taken
-		first  bool
+		more  []Addition
+		score func(int) float64
+		share float64
+		rows  int // of a step; 0: none is taken
+		first bool
 	}{
-		"half":           {func(*GRPO) {}, half, 0.5, 4, true},
-		"all":            {func(*GRPO) {}, half, 1, 4, false},
-		"zero value":     {func(*GRPO) {}, half, 0, 4, false},
-		"a divergence":   {func(g *GRPO) { g.KL = batch.KL{Beta: 0.25, Estimator: batch.K3} }, half, 0.5, 4, true},
-		"a bonus":        {func(g *GRPO) { g.Entropy.Coefficient = 0.25 }, half, 0.5, 4, true},
-		"nothing taught": {func(*GRPO) {}, func(int) float64 { return 1 }, 0.5, 0, false},
+		"half":           {nil, half, 0.5, 4, true},
+		"all":            {nil, half, 0, 4, false},
+		"a divergence":   {[]Addition{&Divergence{KL: batch.KL{Beta: 0.25, Estimator: batch.K3}}}, half, 0.5, 4, true},
+		"a bonus":        {[]Addition{&Entropy{Coefficient: 0.25}}, half, 0.5, 4, true},
+		"nothing taught": {nil, func(int) float64 { return 1 }, 0.5, 0, false},
 	} {
 		g := grpo()
-		g.TopEntropy = c.share
-		c.change(&g)
+		if c.share > 0 {
+			g = g.with(&TopEntropy{Share: c.share})
+		}
+		g = g.with(c.more...)
 		trainer := &watched{fakeTrainer: &fakeTrainer{}}
 		if err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(c.score), trainer, trainer, newLog(t), silent); err != nil {
 			t.Fatal(err)
@@ -139,7 +145,7 @@ func TestTopEntropyOfAStep(t *testing.T) {
 					t.Errorf("%s: advantages %v", name, r.Advantages)
 				}
 				bonus := r.Column(batch.ColumnBonus)
-				if g.Entropy.On() != (bonus != nil) || bonus != nil && !(bonus[1] > 0 && bonus[2] == 0) {
+				if _, on := AdditionOf[*Entropy](g.Additions); on != (bonus != nil) || bonus != nil && !(bonus[1] > 0 && bonus[2] == 0) {
 					t.Errorf("%s: entropies weigh %v", name, bonus)
 				}
 			}

@@ -3,6 +3,7 @@ package recipe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,21 +21,21 @@ import (
 
 // forcingCalls has the policy held to x, y or z in scenarios that it failed.
 func forcingCalls() GRPO {
-	g := imitating()
-	g.GroupsPerStep, g.Imitation.Rows = 3, 2
-	g.Explorations = Explorations{Most: 2, Choices: func(*scenario.Scenario, []trajectory.Turn) []string { return []string{"x", "y", "z"} }}
-	g.Pools.Passed = func(t *trajectory.Trajectory) (passed, known bool) { return t.Reward >= 1, true }
+	g := without[*Imitation](imitating()).with(&Imitation{Rows: 2, Weight: 0.5, Memory: 3}, exploring())
+	g.GroupsPerStep = 3
+	g.Passed = func(t *trajectory.Trajectory) (passed, known bool) { return t.Reward >= 1, true }
 	return g
+}
+
+// exploring forces two scenarios of a step to x, y or z.
+func exploring() *Explorations {
+	return &Explorations{Most: 2, Choices: func(*scenario.Scenario, []trajectory.Turn) []string { return []string{"x", "y", "z"} }}
 }
 
 // What a stage is to do and is not given the parts for is an error, not left out.
 func TestPartsThatAreMissing(t *testing.T) {
-	for want, change := range map[string]func(*GRPO){
-		"not told what": func(g *GRPO) { g.Explorations.Choices = nil },
-		"from where":    func(g *GRPO) { g.Recoveries.Most = 1 },
-	} {
-		g, trainer := forcingCalls(), &watched{fakeTrainer: &fakeTrainer{}}
-		change(&g)
+	for want, part := range map[string]Addition{"not told what": &Explorations{Most: 1}, "has none": &Demonstrations{Rows: 1}} {
+		g, trainer := grpo().with(part), &watched{fakeTrainer: &fakeTrainer{}}
 		r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
 		if err := g.Run(t.Context(), scenarios(4), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err == nil || !strings.Contains(err.Error(), want) || r.episodes > 0 {
 			t.Errorf("%v, want %q; %d episodes", err, want, r.episodes)
@@ -118,7 +119,7 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 	if passed == 0 || imitated == 0 {
 		t.Fatalf("%g explorations passed, %d rows are learnt from", passed, imitated)
 	}
-	text, err := os.ReadFile(filepath.Join(wantLog.dir("grpo", 7), memoryFile))
+	text, err := os.ReadFile(filepath.Join(wantLog.dir("grpo", 7), statesFile))
 	if err != nil || !strings.Contains(string(text), `"reward":1,"value":0.05`) { // better than the mean of the scenario's own group
 		t.Errorf("%s, %v", text, err)
 	}
@@ -128,8 +129,9 @@ func TestWhatNeverPassesIsExplored(t *testing.T) {
 // What the group did at the turn comes last, calls of tools and words alike; each turn of its best episode is drawn, and what is drawn follows from seed, step and scenario. A
 // group that reasoned may do so before a call that is forced.
 func TestForcedCalls(t *testing.T) {
-	g := grpo()
+	g := grpo().with(exploring())
 	g.GroupSize = 40
+	x := of[*Explorations](begun(t, g, nil))
 	reasoning, calls, bad := "", []chat.ToolCall(nil), "" // of the worse episode, in all turns
 	most := [2]int{3, 4}                                  // choices of each turn
 	of := func(step int, turns ...string) []rollout.Forced {
@@ -145,7 +147,7 @@ func TestForcedCalls(t *testing.T) {
 		worse.Turns[8].ReasoningContent = reasoning
 		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: slices.Repeat([]trajectory.Turn{{ParseError: bad}}, 9)}
 		choices := func(behind []trajectory.Turn) []string { return []string{"x", "y", "z", ""}[:most[len(behind)]] }
-		return g.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, choices, step, 5)
+		return x.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, choices, step, 5)
 	}
 	choice := func(f rollout.Forced) string {
 		if f.Words != (f.Tool == "") {
@@ -229,27 +231,32 @@ func TestForcedCalls(t *testing.T) {
 // A success of forced calls is its own scenario's, as much better as that one's group was, and takes the place of none that earned as much. Scenarios that
 // passed, whose episodes were all spoilt, that have a user or no tool, are not explored; nor are more than asked for, nor those kept alone.
 func TestWhatIsExplored(t *testing.T) {
-	m := &memory{of: forcingCalls()}
-	m.took([]trajectory.Group{groupOf("a", 0, 0.2), groupOf("b", 0, 0.6)}, []trajectory.Group{groupOf("b", 0.5, 1)})
+	m := of[*Imitation](begun(t, forcingCalls(), nil))
+	saw := func(explored trajectory.Group, groups ...trajectory.Group) {
+		step := took(groups...)
+		step.Explored = []trajectory.Group{explored}
+		m.See(step)
+	}
+	saw(groupOf("b", 0.5, 1), groupOf("a", 0, 0.2), groupOf("b", 0, 0.6))
 	if len(m.held) != 1 || m.held[0].Scenario != "b" || m.held[0].Reward != 1 || m.held[0].Value != 0.3 {
 		t.Errorf("%+v", m.held)
 	}
 	own := m.held[0].Rows
 	better := groupOf("b", 1, 1.5)
 	better.Trajectories[0].Turns[0].CompletionIDs[0] = 77
-	m.took([]trajectory.Group{groupOf("b", 0, 0)}, []trajectory.Group{{ScenarioID: "b", Trajectories: better.Trajectories[:1]}})
+	saw(trajectory.Group{ScenarioID: "b", Trajectories: better.Trajectories[:1]}, groupOf("b", 0, 0))
 	if !reflect.DeepEqual(m.held[0].Rows, own) || m.held[0].Value != 0 {
 		t.Errorf("one as good takes its place: %+v", m.held)
 	}
-	m.took([]trajectory.Group{groupOf("b", 0, 0)}, []trajectory.Group{better})
+	saw(better, groupOf("b", 0, 0))
 	if m.held[0].Reward != 1.5 {
 		t.Errorf("a better one does not: %+v", m.held)
 	}
 
 	list := scenarios(6)
 	list[3].User = &scenario.User{}
-	g := forcingCalls()
-	g.Explorations.Choices = func(s *scenario.Scenario, _ []trajectory.Turn) []string {
+	x := of[*Explorations](begun(t, forcingCalls(), list))
+	x.Choices = func(s *scenario.Scenario, _ []trajectory.Turn) []string {
 		return []string{"x"}[:len("e")-strings.Count(s.ID, "e")]
 	}
 	spoilt := groupOf("b", 0, 0)
@@ -258,13 +265,40 @@ func TestWhatIsExplored(t *testing.T) {
 	}
 	log := newLog(t)
 	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-	of := Rollouts{Stage: "grpo", Step: 2, GroupSize: 2, Runner: r, Scorer: scoreTrajectory(func(*trajectory.Trajectory) float64 { return 0 }), Log: log, Progress: silent, Others: [][]scenario.Scenario{list[:1]}, Keep: func(trajectory.Group) bool { return false }}
-	explored, err := g.explored(t.Context(), of, []trajectory.Group{groupOf("a", 0, 1), spoilt, groupOf("c", 0, 0), groupOf("d", 0, 0), groupOf("e", 0, 0), groupOf("f", 0, 0)}, list)
+	rollouts := Rollouts{Stage: "grpo", Step: 2, GroupSize: 2, Runner: r, Scorer: scoreTrajectory(func(*trajectory.Trajectory) float64 { return 0 }), Log: log, Progress: silent, Others: [][]scenario.Scenario{list[:1]}, Keep: func(trajectory.Group) bool { return false }}
+	got := &Sampling{Sampled: []trajectory.Group{groupOf("a", 0, 1), spoilt, groupOf("c", 0, 0), groupOf("d", 0, 0), groupOf("e", 0, 0), groupOf("f", 0, 0)}}
+	err := x.Sample(t.Context(), rollouts, got)
 	var ids []string
-	for _, e := range explored {
+	for _, e := range got.Explored {
 		ids = append(ids, e.ScenarioID)
 	}
 	if err != nil || !slices.Equal(ids, []string{"c", "f"}) || r.episodes != 4 {
 		t.Errorf("%v, %d episodes, %v", ids, r.episodes, err)
+	}
+}
+
+// goesOn stops a run before each of ten episodes of step 3, and asks that it goes on to the same, with no episode run twice.
+func goesOn(t *testing.T, run func(ctx context.Context, log *memoryLog, before func(step, episode int)) (*watched, int, error), want *watched, wantLog *memoryLog, all int) {
+	t.Helper()
+	for n := range 10 {
+		log, asked := newLog(t), 0
+		ctx, cancel := context.WithCancel(t.Context())
+		_, first, err := run(ctx, log, func(step, _ int) {
+			if step == 3 {
+				if asked == n {
+					cancel()
+				}
+				asked++
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped before episode %d with %v", n, err)
+		}
+		kept := len(log.Kept)
+		again, second, err := run(t.Context(), log, nil)
+		if err != nil || kept+second != all || !slices.Equal(again.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
+			t.Errorf("stopped before episode %d: %v: %d episodes, of which %d are kept, and %d, of %d", n, err, first, kept, second, all)
+		}
+		cancel()
 	}
 }

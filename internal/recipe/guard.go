@@ -67,19 +67,25 @@ const farMetric = "sampling/episodes_apart"
 // episodes, step after step. Where the bound is passed once in a while, by what may be rounding (docs/ENGINE.md, section 7), the farthest episodes are
 // left out of each part, by the trainer's scores, as few as it takes and no more than 1 in 16, or one. That is told when the step is taken. A part above
 // the bound all the same, or a third such step of 32, is refused. What the statistics say of the sampler is as it was with all episodes.
-func (r *running) guarded(ctx context.Context, parts *[]batch.Batch, groups []trajectory.Group, step int, stale bool, metrics map[string]float64) (s batch.StepStats, told string, refused, err error) {
-	guard := r.watch.guardOf(stale)
-	metrics[farMetric] = 0
-	s, err = r.trainer.Gradient(ctx, (*parts)[0], r.objective())
+//
+// Where it is refused, Step.Refused says why.
+func (r *stage) guarded(ctx context.Context, parts *[]batch.Batch, step *Step) (s batch.StepStats, told string, err error) {
+	guard, groups := r.watch.guardOf(step.Stale), step.Groups
+	refused := func(why string) (batch.StepStats, string, error) {
+		step.Refused = r.mismatch(step.Number, why)
+		return s, "", nil
+	}
+	step.Metrics[farMetric] = 0
+	s, err = r.trainer.Gradient(ctx, (*parts)[0], step.Objective)
 	if err != nil {
-		return s, "", nil, err
+		return s, "", err
 	}
 	why := guard.refuses(s)
 	if why == "" {
-		return s, "", nil, nil
+		return s, "", nil
 	}
 	if math.IsNaN(s.Mismatch) || math.IsInf(s.Mismatch, 0) {
-		return s, "", r.mismatch(step, why), nil
+		return refused(why)
 	}
 	var kept []batch.Batch
 	var left []int
@@ -88,7 +94,7 @@ func (r *running) guarded(ctx context.Context, parts *[]batch.Batch, groups []tr
 	for _, part := range *parts {
 		scores, err := r.trainer.Score(ctx, part, r.Temperature)
 		if err != nil {
-			return s, "", nil, err
+			return s, "", err
 		}
 		x := guard.without(part, scores)
 		near, left = near && x.near, append(left, x.left...)
@@ -103,23 +109,23 @@ func (r *running) guarded(ctx context.Context, parts *[]batch.Batch, groups []tr
 		why += fmt.Sprintf("; farthest is sampled token %d of episode %s, %q (id %d): its logprob is %.4f to the sampler and %.4f to the trainer",
 			worst.at, episodeID(groups, worst.episode), r.Parity.text(farthest.id), farthest.id, farthest.sampler, farthest.trainer)
 	}
-	r.watch.far = append(slices.DeleteFunc(r.watch.far, func(at int) bool { return at <= step-farWindow }), step)
+	r.watch.far = append(slices.DeleteFunc(r.watch.far, func(at int) bool { return at <= step.Number-farWindow }), step.Number)
 	if len(r.watch.far) > mostFar {
-		return s, "", r.mismatch(step, fmt.Sprintf("%s; and so it was in %d more of the last %d steps", why, mostFar, farWindow)), nil
+		return refused(fmt.Sprintf("%s; and so it was in %d more of the last %d steps", why, mostFar, farWindow))
 	}
 	if !near || len(left) == 0 || len(kept) == 0 {
-		return s, "", r.mismatch(step, why), nil
+		return refused(why)
 	}
-	again, err := r.trainer.Gradient(ctx, kept[0], r.objective())
+	again, err := r.trainer.Gradient(ctx, kept[0], step.Objective)
 	if err != nil {
-		return s, "", nil, err
+		return s, "", err
 	}
 	if guard.refuses(again) != "" {
-		return s, "", r.mismatch(step, why), nil
+		return refused(why)
 	}
 	again.Mismatch, again.MeanRatio, again.MaxDelta = s.Mismatch, s.MeanRatio, s.MaxDelta
-	*parts, metrics[farMetric] = kept, float64(len(left))
-	return again, fmt.Sprintf("step %d learns nothing from %s (%s), where sampler and trainer differ by more than elsewhere: %s", step, fault.Count(len(left), "episode"), episodeIDs(groups, left), why), nil, nil
+	*parts, step.Metrics[farMetric] = kept, float64(len(left))
+	return again, fmt.Sprintf("step %d learns nothing from %s (%s), where sampler and trainer differ by more than elsewhere: %s", step.Number, fault.Count(len(left), "episode"), episodeIDs(groups, left), why), nil
 }
 
 // nearest is what is left of a part without the episodes whose tokens are farthest apart.

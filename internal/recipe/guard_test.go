@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -252,21 +251,6 @@ func TestEpisodesAreLeftOutOfEachPass(t *testing.T) {
 	first, second := []int{0, 1, 5, 8, 9, 12, 13, 16, 17}, []int{2, 3, 6, 10, 11, 14, 15, 18, 19}
 	if want := [][]int{first, second, first, second}; err != nil || !slices.EqualFunc(trainer.learnt, want, slices.Equal) || log.Metric["grpo0"][farMetric] != 2 {
 		t.Errorf("%v: the passes learn from %v, want %v", err, trainer.learnt, want)
-	}
-}
-
-// An episode that goes on from a failed call is named as any other.
-func TestARecoveryThatIsApartIsNamed(t *testing.T) {
-	trainer, log, g := &differing{fakeTrainer: &fakeTrainer{}, off: func(step, episode int) float32 {
-		if step == 1 && episode == 6 { // behind the step's own
-			return -3
-		}
-		return 0
-	}}, newLog(t), recovering()
-	g.MaxMismatch, g.Temperature = 3e-4, 0.5
-	err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
-	if err != nil || len(log.said) != 1 || !regexp.MustCompile(`1 episode \([A-Z]/1/0\)`).MatchString(log.said[0]) {
-		t.Errorf("%v: said %q", err, log.said)
 	}
 }
 

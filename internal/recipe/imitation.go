@@ -3,43 +3,41 @@ package recipe
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/batch"
 )
 
-// Imitation is self-imitation (arXiv 1806.05635): a step learns from episodes of earlier steps that passed, too. A success that is seldom is
-// learnt from more than once, where it had its group's advantage in one step alone. Let V(s) be the mean reward of the newest group of a scenario
-// s. Its success with reward R is drawn in proportion to max(R - V(s), 0), without replacement, and has in the step's loss the advantage
+// Imitation is self-imitation (arXiv 1806.05635): a step learns from episodes of earlier steps that passed, too. A
+// success that is seldom is learnt from more than once, where it had its group's advantage in one step alone. Let V(s)
+// be the mean reward of the newest group of a scenario s. Its success with reward R is drawn in proportion to max(R -
+// V(s), 0), without replacement, and has in the step's loss the advantage
 //
 //	weight max(R - V(s), 0)
 //
-// So a scenario whose episodes all earn that is drawn no more, and is again once they do not. A row's ratio is to the policy as it is before the step, which
-// scores it, and not to the one that sampled it: it is imitated, not corrected for. The clip bounds what several optimiser steps move. Rows count
-// in the loss's normaliser as an episode of the step does. The zero value has none.
+// So a scenario whose episodes all earn that is drawn no more, and is again once they do not. A row's ratio is to the
+// policy as it is before the step, which scores it, and not to the one that sampled it: it is imitated, not corrected
+// for. The clip bounds what several optimiser steps move. Rows count in the loss's normaliser as an episode of the step
+// does.
 type Imitation struct {
+	None
 	Rows   int     // successes of a step, at most
 	Weight float64 // of their advantages
-	Memory int     // successes that are held at most, one a scenario; of more those are forgotten first that would not be drawn, then the oldest
+	// Memory is how many successes are held at most, one a scenario; of more those are forgotten first that would not
+	// be drawn, then the oldest.
+	Memory int
+
+	stage *stage
+	held  []success // the oldest first
 }
 
-// On reports whether there is such a step.
-func (i Imitation) On() bool { return i.Rows > 0 }
+// Begin implements Addition.
+func (m *Imitation) Begin(s *stage) error { m.stage, m.held = s, nil; return nil }
 
-// memory holds successes. It is part of each checkpoint, so that a run which goes on draws the same.
-type memory struct {
-	Trainer
-	of   GRPO
-	held []success // the oldest first
-}
+// State implements Addition. A checkpoint of a run that did not imitate has no successes.
+func (m *Imitation) State() (name string, state any) { return "imitation", &m.held }
 
 // success is an episode that passed.
 type success struct {
@@ -55,9 +53,13 @@ type learned struct {
 	Sampled [][2]int `json:"sampled"`
 }
 
-// took notes what the groups of a step came to, which is taken, and those of their scenarios in which calls were forced.
-func (m *memory) took(groups, explored []trajectory.Group) {
-	for _, g := range groups {
+// See implements Addition: it notes what the groups of a step that is taken came to, and those of their scenarios in
+// which calls were forced.
+func (m *Imitation) See(step *Step) {
+	if !step.Taken {
+		return
+	}
+	for _, g := range step.Sampled {
 		value, n := 0.0, 0.0
 		for _, t := range g.Trajectories {
 			if t.Outcome.Trainable() {
@@ -69,9 +71,10 @@ func (m *memory) took(groups, explored []trajectory.Group) {
 		}
 		at := slices.IndexFunc(m.held, func(s success) bool { return s.Scenario == g.ScenarioID })
 		best := m.best(g)
-		for _, e := range explored {
-			if x := m.best(e); e.ScenarioID == g.ScenarioID && x != nil && (at < 0 || x.Reward > m.held[at].Reward) { // then none of the group passed
-				best = x
+		for _, e := range step.Explored {
+			x := m.best(e)
+			if e.ScenarioID == g.ScenarioID && x != nil && (at < 0 || x.Reward > m.held[at].Reward) {
+				best = x // then none of the group passed
 			}
 		}
 		if best != nil {
@@ -84,19 +87,20 @@ func (m *memory) took(groups, explored []trajectory.Group) {
 			m.held[at].Value = value / n
 		}
 	}
-	for range len(m.held) - m.of.Imitation.Memory {
+	for range len(m.held) - m.Memory {
 		solved := slices.IndexFunc(m.held, func(s success) bool { return s.Reward <= s.Value })
 		m.held = slices.Delete(m.held, max(0, solved), max(0, solved)+1)
 	}
 }
 
 // best is the success of a group with the highest reward, and of those with the least effort; nil where none passed.
-func (m *memory) best(g trajectory.Group) (best *trajectory.Trajectory) {
+func (m *Imitation) best(g trajectory.Group) (best *trajectory.Trajectory) {
 	for _, t := range g.Trajectories {
 		if t.Outcome != trajectory.OK {
 			continue
 		}
-		if passed, n := m.of.Pools.passed(trajectory.Group{ScenarioID: g.ScenarioID, Trajectories: []*trajectory.Trajectory{t}}); n == 0 || passed == 0 {
+		alone := trajectory.Group{Trajectories: []*trajectory.Trajectory{t}}
+		if passed, n := m.stage.Passed.count(alone); n == 0 || passed == 0 {
 			continue
 		}
 		if best == nil || t.Reward > best.Reward || t.Reward == best.Reward && slices.Compare(effort(t), effort(best)) < 0 {
@@ -123,9 +127,9 @@ func learnedOf(t *trajectory.Trajectory) (rows []learned) {
 	return rows
 }
 
-// drawn are a step's successes. They follow from the step and from what is held: those with the largest log(u)/w, with u uniform and w the weight
-// (weighted sampling without replacement, Efraimidis and Spirakis 2006).
-func (m *memory) drawn(step int) (picked []success) {
+// drawn are a step's successes. They follow from the step and from what is held: those with the largest log(u)/w, with
+// u uniform and w the weight (weighted sampling without replacement, Efraimidis and Spirakis 2006).
+func (m *Imitation) drawn(step int) (picked []success) {
 	type ticket struct {
 		number int
 		key    float64
@@ -133,12 +137,12 @@ func (m *memory) drawn(step int) (picked []success) {
 	var tickets []ticket
 	for i, s := range m.held {
 		if w := s.Reward - s.Value; w > 0 {
-			u := (float64(draw(m.of.Seed^imitated, uint64(step), uint64(i))>>11) + 0.5) / (1 << 53)
+			u := (float64(draw(m.stage.Seed^imitated, uint64(step), uint64(i))>>11) + 0.5) / (1 << 53)
 			tickets = append(tickets, ticket{i, math.Log(u) / w})
 		}
 	}
 	slices.SortFunc(tickets, func(a, b ticket) int { return cmp.Compare(b.key, a.key) })
-	for _, t := range tickets[:min(len(tickets), m.of.Imitation.Rows)] {
+	for _, t := range tickets[:min(len(tickets), m.Rows)] {
 		picked = append(picked, m.held[t.number])
 	}
 	return picked
@@ -160,61 +164,25 @@ func (s success) sequences(number int) (rows []batch.Sequence) {
 	return rows
 }
 
-// imitated are the successes that a step learns from, with the logprobs that the policy has as it is, and what there is to tell of them.
-func (r *running) imitated(ctx context.Context, step int) ([]batch.Earlier, map[string]float64, error) {
-	if r.memory == nil {
-		return nil, nil, nil
-	}
-	picked := r.memory.drawn(step)
-	told := map[string]float64{"imitation/episodes": float64(len(picked)), "imitation/memory": float64(len(r.memory.held))}
+// AddRows implements Addition: the successes that a step learns from, with the logprobs that the policy has as it is.
+func (m *Imitation) AddRows(ctx context.Context, step *Step) error {
+	picked := m.drawn(step.Number)
+	step.Metrics["imitation/episodes"], step.Metrics["imitation/memory"] = float64(len(picked)), float64(len(m.held))
 	if len(picked) == 0 {
-		return nil, told, nil
+		return nil
 	}
 	var rows []batch.Sequence
 	for i, s := range picked {
 		rows = append(rows, s.sequences(i)...)
 	}
-	earlier, mean, err := r.scored(ctx, rows, len(picked))
+	earlier, mean, err := m.stage.score(ctx, rows, len(picked))
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	for i, s := range picked {
-		earlier[i].Advantage = r.Imitation.Weight * (s.Reward - s.Value)
+		earlier[i].Advantage = m.Weight * (s.Reward - s.Value)
 	}
-	told["imitation/logprob"] = mean
-	return earlier, told, nil
-}
-
-const memoryFile = "imitation.json"
-
-// Save implements Trainer.
-func (m *memory) Save(dir string) error {
-	if err := m.Trainer.Save(dir); err != nil {
-		return err
-	}
-	text, err := json.Marshal(m.held)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, memoryFile), append(text, '\n'), 0o644)
-}
-
-// Load implements Trainer. A checkpoint of a run that did not imitate has no successes.
-func (m *memory) Load(dir string) error {
-	if err := m.Trainer.Load(dir); err != nil {
-		return err
-	}
-	text, err := os.ReadFile(filepath.Join(dir, memoryFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		m.held = nil
-		return nil
-	}
-	if err == nil {
-		m.held = nil
-		err = json.Unmarshal(text, &m.held)
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s of %s: %w", memoryFile, dir, err)
-	}
+	step.Metrics["imitation/logprob"] = mean
+	step.More = append(step.More, earlier...)
 	return nil
 }

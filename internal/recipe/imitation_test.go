@@ -17,9 +17,8 @@ import (
 // imitating learns from one success of an earlier step in each step, at half of its advantage.
 func imitating() GRPO {
 	g := grpo()
-	g.Advantage = batch.AdvantageCentred
-	g.Imitation = Imitation{Rows: 1, Weight: 0.5, Memory: 3}
-	return g
+	g.Advantage.By = batch.AdvantageCentred
+	return g.with(&Imitation{Rows: 1, Weight: 0.5, Memory: 3})
 }
 
 // Each step but the first, whose memory is empty, learns from a success of an earlier step beside its own four episodes: from what was sampled then,
@@ -65,21 +64,21 @@ func TestSuccessesAreImitated(t *testing.T) {
 func TestAllOfASuccessIsHeld(t *testing.T) {
 	e := groupOf("a", 0, 1)
 	e.Trajectories[1].Turns = append(e.Trajectories[1].Turns, trajectory.Turn{Rewrite: "thinking", BridgeIDs: []int32{3, 4}, CompletionIDs: []int32{5, 6, 7}})
-	m := &memory{of: imitating()}
-	m.took([]trajectory.Group{e}, nil)
+	m := of[*Imitation](begun(t, imitating(), nil))
+	m.See(took(e))
 	rows := m.held[0].sequences(3)
 	if len(rows) != 2 || rows[0].NumTrained() != 2 || rows[1].NumTrained() != 3 || rows[1].Episode != 3 || !slices.Equal(rows[1].IDs, []int32{3, 4, 5, 6, 7}) {
 		t.Errorf("%+v", rows)
 	}
 
-	g := imitating() // each group of two passes whole, so all are replaced, and none teaches anything
-	g.Resample, g.Steps = 1, 1
+	g := imitating().with(&Resample{Most: 1}) // each group of two passes whole, so all are replaced, and none teaches anything
+	g.Steps = 1
 	trainer, log := &fakeTrainer{}, newLog(t)
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 	if err := g.Run(t.Context(), scenarios(6), r, alike{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}, trainer, trainer, log, silent); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(log.dir("grpo", 1), memoryFile))
+	text, err := os.ReadFile(filepath.Join(log.dir("grpo", 1), statesFile))
 	if held := strings.Count(string(text), `"scenario"`); err != nil || held < 3 {
 		t.Errorf("%v: %d successes are held of %v groups", err, held, log.Metric["grpo0"]["groups_replaced"])
 	}
@@ -117,7 +116,7 @@ func groupOf(id string, rewards ...float64) (g trajectory.Group) {
 }
 
 func TestWhatIsHeld(t *testing.T) {
-	m := &memory{of: imitating()}
+	m := of[*Imitation](begun(t, imitating(), nil))
 	state := func() (out []string) {
 		for _, s := range m.held {
 			out = append(out, fmt.Sprintf("%s %g-%.3f", s.Scenario, s.Reward, s.Value))
@@ -136,25 +135,25 @@ func TestWhatIsHeld(t *testing.T) {
 		{[]trajectory.Group{groupOf("h", 1, 1), groupOf("i", 1, 1)}, []string{"a 1-0.000", "c 1-0.500", "d 1-0.500"}}, // what is solved pushes nothing out
 	}
 	for i, s := range steps {
-		m.took(s.groups, nil)
+		m.See(took(s.groups...))
 		if got := state(); !slices.Equal(got, s.want) {
 			t.Errorf("step %d: %v, want %v", i, got, s.want)
 		}
 	}
 	detour := groupOf("g", 1, 1, 0)
 	detour.Trajectories[0].Turns[0].ParseError = "no call"
-	m.took([]trajectory.Group{detour}, nil)
+	m.See(took(detour))
 	if best := m.held[len(m.held)-1]; best.Scenario != "g" || best.Rows[0].IDs[2] != 11 {
 		t.Errorf("of two successes the one without a detour is held: %+v", best)
 	}
 	lost, limit := groupOf("e", 1, 0), groupOf("f", 1, 0)
 	lost.Trajectories[0].Outcome, limit.Trajectories[0].Outcome = trajectory.EnvironmentError, trajectory.Limit
-	if m.took([]trajectory.Group{lost, limit}, nil); slices.ContainsFunc(m.held, func(s success) bool { return s.Scenario == "e" || s.Scenario == "f" }) {
+	if m.See(took(lost, limit)); slices.ContainsFunc(m.held, func(s success) bool { return s.Scenario == "e" || s.Scenario == "f" }) {
 		t.Errorf("held are %v", state())
 	}
-	of := groupOf("v", 1, 0, 0, 0) // its value is of what the policy did, but not of what was done to it
-	of.Trajectories[1].Outcome, of.Trajectories[2].Outcome, of.Trajectories[3].Outcome = trajectory.Limit, trajectory.PolicyError, trajectory.EnvironmentError
-	m.took([]trajectory.Group{of}, nil)
+	valued := groupOf("v", 1, 0, 0, 0) // its value is of what the policy did, but not of what was done to it
+	valued.Trajectories[1].Outcome, valued.Trajectories[2].Outcome, valued.Trajectories[3].Outcome = trajectory.Limit, trajectory.PolicyError, trajectory.EnvironmentError
+	m.See(took(valued))
 	if v := m.held[len(m.held)-1]; v.Scenario != "v" || v.Value != 1./3 {
 		t.Errorf("the value of one success, two failures and one episode that a server spoilt is %+v", v)
 	}
@@ -163,8 +162,8 @@ func TestWhatIsHeld(t *testing.T) {
 // Another seed draws others, and the same one the same.
 func TestImitationIsDrawnByTheSeed(t *testing.T) {
 	draws := func(seed uint64) (all string) {
-		m := &memory{of: imitating()}
-		m.of.Seed = seed
+		m := of[*Imitation](begun(t, imitating(), nil))
+		m.stage.Seed = seed
 		for i := range 8 {
 			m.held = append(m.held, success{Scenario: string(rune('a' + i)), Reward: 1})
 		}
@@ -187,7 +186,7 @@ func TestARefusedStepIsNotHeld(t *testing.T) {
 		if (err != nil) != (trainer.mismatch > 0) || log.latest["grpo"] != 1 {
 			t.Fatalf("%v, checkpoint %d", err, log.latest["grpo"])
 		}
-		text, err := os.ReadFile(filepath.Join(log.dir("grpo", 1), memoryFile))
+		text, err := os.ReadFile(filepath.Join(log.dir("grpo", 1), statesFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +202,7 @@ func TestARefusedStepIsNotHeld(t *testing.T) {
 
 // Of a scenario that passes always nothing is drawn; others come in proportion to how rare their success was.
 func TestRareSuccessesAreDrawnFirst(t *testing.T) {
-	m := &memory{of: imitating()}
+	m := of[*Imitation](begun(t, imitating(), nil))
 	m.held = []success{{Scenario: "rare", Reward: 1, Value: 0.25}, {Scenario: "usual", Reward: 1, Value: 0.75}, {Scenario: "solved", Reward: 1, Value: 1}}
 	rare, all := 0, 4000
 	for step := range all {
@@ -217,7 +216,7 @@ func TestRareSuccessesAreDrawnFirst(t *testing.T) {
 	if share := float64(rare) / float64(all); math.Abs(share-0.75) > 0.03 { // 4.4 standard errors
 		t.Errorf("the rare one is drawn in %.3f of the steps, want 0.75", share)
 	}
-	m.of.Imitation.Rows = 8
+	m.Rows = 8
 	if picked := m.drawn(0); len(picked) != 2 {
 		t.Errorf("%d are drawn without replacement", len(picked))
 	}

@@ -14,7 +14,7 @@ import (
 
 func twice() GRPO {
 	g := grpo()
-	g.Iterations, g.Loss = 2, batch.LossCISPO
+	g.Iterations, g.Loss.Name = 2, batch.LossCISPO
 	return g
 }
 

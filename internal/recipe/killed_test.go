@@ -100,11 +100,10 @@ func (t killedTrainer) Publish() error {
 
 // everything is GRPO with all that keeps a state or takes more than one operation.
 func everything(evaluated *fakeRunner) GRPO {
-	g := recovering()
-	g.Steps, g.Iterations, g.Minibatches, g.Resample, g.CheckpointEvery = 4, 2, 2, 2, 1
-	g.KL = batch.KL{Beta: 0.1, Estimator: batch.K3, Gradient: batch.GradientOwn}
-	g.Imitation = Imitation{Rows: 2, Weight: 0.5, Memory: 4}
-	g.Pools = Pools{SkipSolved: 0.5, SkipFailed: 0.5, Passed: func(t *trajectory.Trajectory) (bool, bool) { return t.Reward > 0, true }}
+	g := grpo().with(&Pools{SkipSolved: 0.5, SkipFailed: 0.5}, &Resample{Most: 2}, &Imitation{Rows: 2, Weight: 0.5, Memory: 4}, exploring(),
+		&Divergence{KL: batch.KL{Beta: 0.1, Estimator: batch.K3, Gradient: batch.GradientOwn}})
+	g.GroupsPerStep, g.Steps, g.Iterations, g.Minibatches, g.CheckpointEvery = 3, 4, 2, 2, 1
+	g.Passed = func(t *trajectory.Trajectory) (bool, bool) { return t.Reward > 0, true }
 	g.Validation = &Validation{Every: 2, Scenarios: []scenario.Scenario{{ID: "x"}, {ID: "y"}}, Runner: evaluated, Passed: func(*trajectory.Trajectory) bool { return true }}
 	return g
 }

@@ -41,7 +41,7 @@ func TestCollapseIsSaid(t *testing.T) {
 		said          bool
 	}{"collapsed": {5 - 0, 2, true}, "it passes": {5, 3, false}, "it differs": {3, 0, false}, "nothing passes": {5, 0, true}} {
 		g := grpo()
-		g.GroupsPerStep, g.Pools.Passed = 10, func(e *trajectory.Trajectory) (bool, bool) { return int(e.ScenarioID[0]-'a') < 2*c.passed, true }
+		g.GroupsPerStep, g.Passed = 10, func(e *trajectory.Trajectory) (bool, bool) { return int(e.ScenarioID[0]-'a') < 2*c.passed, true }
 		trainer, log := &fakeTrainer{}, newLog(t)
 		runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 		fixed := alike{}
@@ -64,14 +64,15 @@ func TestCollapseIsSaid(t *testing.T) {
 			t.Errorf("%s: success %v", name, got)
 		}
 	}
-	g := grpo() // no rule knows which of a's pass
-	g.GroupsPerStep, g.Pools.Passed = 2, func(e *trajectory.Trajectory) (bool, bool) { return true, e.ScenarioID != "a" }
-	groups := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{{ScenarioID: "a", Outcome: trajectory.OK}}}}
-	if m := g.measured(groups, batch.Stats{}, batch.StepStats{}); slices.Contains(slices.Collect(maps.Keys(m)), "success") {
+	g := grpo().with(&Pools{}) // no rule knows which of a's pass
+	g.GroupsPerStep, g.Passed = 2, func(e *trajectory.Trajectory) (bool, bool) { return true, e.ScenarioID != "a" }
+	step := took(trajectory.Group{ScenarioID: "a", Trajectories: []*trajectory.Trajectory{{ScenarioID: "a", Outcome: trajectory.OK}}})
+	s := begun(t, g, scenarios(2))
+	if m := s.measure(step); slices.Contains(slices.Collect(maps.Keys(m)), "success") {
 		t.Errorf("%v", m)
 	}
-	pools := g.syllabus(scenarios(2), &fakeTrainer{})
-	if pools.took([]trajectory.Group{{ScenarioID: "a", Trajectories: groups[0].Trajectories}}, map[string]float64{}); len(pools.at.Rates) != 0 {
+	pools := of[*Pools](s)
+	if pools.See(step); len(pools.at.Rates) != 0 {
 		t.Errorf("of a scenario that no rule decides: %v", pools.at.Rates)
 	}
 }
@@ -151,7 +152,7 @@ func TestMinibatches(t *testing.T) {
 func TestGSPOComparesWithItself(t *testing.T) {
 	for _, loss := range batch.Losses()[1:] {
 		g := grpo()
-		g.Loss = loss
+		g.Loss.Name = loss
 		trainer := &watched{fakeTrainer: &fakeTrainer{}}
 		if err := g.Run(t.Context(), scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
 			t.Fatal(err)

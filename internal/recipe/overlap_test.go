@@ -99,8 +99,8 @@ func (l lockedLog) Finish(stage string) error {
 
 // overlapping is GRPO whose rollouts and training overlap, with all else that may be switched on then.
 func overlapping() GRPO {
-	g := everything(nil)
-	g.Validation, g.Pools, g.Staleness, g.Steps = nil, Pools{}, 1, 5
+	g := without[*Pools](everything(nil)).with(&Overlap{Staleness: 1})
+	g.Validation, g.Steps = nil, 5
 	return g
 }
 
@@ -123,7 +123,7 @@ func TestOverlapIsOneStepOff(t *testing.T) {
 	}
 	for key, kept := range log.Kept {
 		var step int
-		if _, err := fmt.Sscanf(strings.TrimPrefix(strings.TrimPrefix(key, "grpo_recoveries "), "grpo "), "%d", &step); err != nil {
+		if _, err := fmt.Sscanf(strings.TrimPrefix(strings.TrimPrefix(key, "grpo_explorations "), "grpo "), "%d", &step); err != nil {
 			t.Fatal(key, err)
 		}
 		if by, want := int(kept.Turns[0].CompletionIDs[1]), 4*max(0, step-1); by != want {
@@ -139,8 +139,7 @@ func TestOverlapIsOneStepOff(t *testing.T) {
 
 // The next step's episodes run while this one's are learnt from: the trainer is let on only once they have begun.
 func TestOverlapRunsAtOnce(t *testing.T) {
-	g := overlapping()
-	g.Resample, g.Recoveries = 0, Recoveries{}
+	g := without[*Explorations](without[*Resample](overlapping()))
 	begun := make([]chan struct{}, g.Steps)
 	for i := range begun {
 		begun[i] = make(chan struct{})
@@ -191,8 +190,7 @@ func TestOverlapGoesOnToTheSame(t *testing.T) {
 
 // Without overlap a trainer whose samplers could be behind learns as one whose samplers cannot.
 func TestNoOverlapIsAsBefore(t *testing.T) {
-	one, other := overlapping(), newLog(t)
-	one.Staleness = 0
+	one, other := without[*Overlap](overlapping()), newLog(t)
 	got, _, _, err := one.overlap(other, -1, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -209,8 +207,7 @@ func TestNoOverlapIsAsBefore(t *testing.T) {
 
 // What cannot overlap is refused before an episode is run.
 func TestOverlapRefuses(t *testing.T) {
-	pooled, older := overlapping(), overlapping()
-	pooled.Pools, older.Staleness = Pools{SkipSolved: 0.5}, 2
+	pooled, older := overlapping().with(&Pools{SkipSolved: 0.5}), without[*Overlap](overlapping()).with(&Overlap{Staleness: 2})
 	for name, g := range map[string]GRPO{"pools": pooled, "two policies": older} {
 		_, runner, _, err := g.overlap(newLog(t), -1, nil)
 		if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "grpo.staleness") || runner.episodes > 0 {

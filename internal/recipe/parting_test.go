@@ -159,7 +159,7 @@ func TestNarrowIsTold(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				trainer, g := &fakeTrainer{}, grpo()
 				g.Steps, g.GroupsPerStep = 20, 5
-				g.Pools.Passed = func(t *trajectory.Trajectory) (bool, bool) { return t.ScenarioID != "a", true }
+				g.Passed = func(t *trajectory.Trajectory) (bool, bool) { return t.ScenarioID != "a", true }
 				g.Validation = &Validation{Every: 10, Scenarios: scenarios(26), Runner: &fakeRunner{trainer: trainer, outcome: trajectory.OK},
 					Passed: func(t *trajectory.Trajectory) bool { return int(t.ScenarioID[0]-'a') < c.passes }}
 				sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) {

@@ -40,7 +40,7 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			Why:  fmt.Sprintf("%s in batches of %d, for %d epochs or %s", fault.Count(n, "row"), s.BatchSize, s.Epochs, fault.Count(s.Steps, "step")),
 			Next: "give at least one row, and one step"}
 	}
-	start, err := resume(s.Stage, l.trainer, log)
+	start, err := resume(s.Stage, l.trainer, l.trainer, log)
 	if err == nil && l.begin != nil {
 		err = l.begin(ctx, start == 0)
 	}

@@ -105,11 +105,11 @@ func checkpointDue(step, total, every int) bool {
 	return step+1 == total || every > 0 && (step+1)%every == 0
 }
 
-// stopped keeps the whole steps of a stage that cannot go on with the given one, and returns why.
-func stopped(err error, stage string, step int, trainer Trainer, log Log) error {
+// stop keeps the whole steps of a stage that cannot go on with the given one, and returns why.
+func stopped(err error, stage string, step int, of saver, log Log) error {
 	_, kept, saveErr := log.Latest(stage)
 	if saveErr == nil && step > kept {
-		saveErr = log.Checkpoint(stage, step, trainer.Save)
+		saveErr = log.Checkpoint(stage, step, of.Save)
 	}
 	if saveErr == nil {
 		return err
@@ -123,9 +123,9 @@ func stopped(err error, stage string, step int, trainer Trainer, log Log) error 
 	return errors.Join(err, saveErr)
 }
 
-// resume puts the trainer where the newest checkpoint of a stage left it and returns the step to go on with. A stage
+// resume puts the trainer, and what else a stage keeps, where its newest checkpoint left them, and returns the step to go on with. A stage
 // that begins keeps the adapter it finds and starts the optimiser afresh.
-func resume(stage string, trainer Trainer, log Log) (int, error) {
+func resume(stage string, trainer Trainer, of saver, log Log) (int, error) {
 	dir, step, err := log.Latest(stage)
 	if err != nil {
 		return 0, err
@@ -133,7 +133,7 @@ func resume(stage string, trainer Trainer, log Log) (int, error) {
 	if step == 0 {
 		return 0, trainer.ResetOptimizer()
 	}
-	return step, trainer.Load(dir)
+	return step, of.Load(dir)
 }
 
 // shuffled returns a permutation of 0..n-1 that depends on seed and epoch alone.

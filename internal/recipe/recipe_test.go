@@ -190,7 +190,7 @@ type scoreFunc func(rollout int) float64
 func (f scoreFunc) Score(_ context.Context, s *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error) {
 	scores := make([]trajectory.Score, len(g.Trajectories))
 	for i, t := range g.Trajectories {
-		if s.ID != t.ScenarioID || t.Rollout != i {
+		if s.ID != t.ScenarioID || t.Rollout != g.Trajectories[0].Rollout+i {
 			panic("scored under another scenario, or in another order")
 		}
 		if t.Outcome.Trainable() {
@@ -311,8 +311,45 @@ func demonstrations(n int) []batch.Sequence {
 }
 
 func grpo() GRPO {
-	return GRPO{Stage: "grpo", Steps: 7, GroupsPerStep: 2, GroupSize: 2, Optimizer: Optimizer{LearningRate: 0.5, Schedule: Schedule{Warmup: 0.1}}, Clip: batch.Clip{Low: 0.2, High: 0.28},
-		Loss: batch.LossDAPO, CheckpointEvery: 3, MaxMismatch: 0.1, Seed: 7}
+	return GRPO{Stage: "grpo", Steps: 7, GroupsPerStep: 2, GroupSize: 2, Seed: 7,
+		Loss:    Loss{Name: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}},
+		Updates: Updates{Optimizer: Optimizer{LearningRate: 0.5, Schedule: Schedule{Warmup: 0.1}}},
+		Upkeep:  Upkeep{CheckpointEvery: 3, MaxMismatch: 0.1}}
+}
+
+// with is g with more additions.
+func (g GRPO) with(more ...Addition) GRPO {
+	g.Additions = slices.Concat(g.Additions, more)
+	return g
+}
+
+// without is g without an addition.
+func without[T Addition](g GRPO) GRPO {
+	g.Additions = slices.DeleteFunc(slices.Clone(g.Additions), func(a Addition) bool { _, is := a.(T); return is })
+	return g
+}
+
+// begun is a stage on some scenarios whose additions have begun.
+func begun(t *testing.T, g GRPO, list []scenario.Scenario) *stage {
+	t.Helper()
+	s := &stage{GRPO: g, scenarios: list}
+	for _, a := range g.Additions {
+		if err := a.Begin(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// of is the addition of a kind, which the stage has.
+func of[T Addition](s *stage) T {
+	a, _ := AdditionOf[T](s.Additions)
+	return a
+}
+
+// took is a step that is taken, with groups that all are learnt from.
+func took(groups ...trajectory.Group) *Step {
+	return &Step{Sampling: Sampling{Groups: groups, Sampled: groups}, Metrics: map[string]float64{}, Taken: true}
 }
 
 func pipeline() Pipeline {
@@ -472,8 +509,7 @@ func TestEmptyGroupsAreReported(t *testing.T) {
 		return g
 	}
 	groups := []trajectory.Group{group(trajectory.OK, 0, 1), group(trajectory.EnvironmentError, 0, 1), group(trajectory.OK, 1, 1)}
-	_, leftOut := batch.FromGroups(groups, batch.Options{})
-	m := metricsOf(groups, leftOut, batch.StepStats{})
+	m := begun(t, grpo(), nil).measure(took(groups...))
 	for name, want := range map[string]float64{"frac_groups_empty": 1.0 / 3, "frac_reward_zero_std": 1.0 / 2, "reward": 3.0 / 4, "outcome/environment_error": 2} {
 		if math.Abs(m[name]-want) > 1e-12 {
 			t.Errorf("%s is %v, want %v", name, m[name], want)
@@ -493,8 +529,7 @@ func TestMetricsOfEqualRewardsAndAbsentTerms(t *testing.T) {
 		}
 		g.Trajectories = append(g.Trajectories, e)
 	}
-	_, leftOut := batch.FromGroups([]trajectory.Group{g}, batch.Options{})
-	m := metricsOf([]trajectory.Group{g}, leftOut, batch.StepStats{})
+	m := begun(t, grpo(), nil).measure(took(g))
 	for name, want := range map[string]float64{"frac_reward_zero_std": 1, "reward": 1.55, "rewards/end/mean": 1, "rewards/repeat/mean": 0.5, "user/turns": 2, "user/tokens": 5.5} {
 		if math.Abs(m[name]-want) > 1e-12 {
 			t.Errorf("%s is %v, want %v", name, m[name], want)

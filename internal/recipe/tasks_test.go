@@ -31,9 +31,7 @@ func (a alike) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gro
 }
 
 func resampling() GRPO {
-	g := grpo()
-	g.Resample = 2
-	return g
+	return grpo().with(&Resample{Most: 2})
 }
 
 // easy are all scenarios but c, f and i.
@@ -140,8 +138,9 @@ func TestOthersAreApart(t *testing.T) {
 	for n, want := range map[int][]int{9: {2, 2}, 5: {2, 1}, 2: {0, 0}} {
 		list := scenarios(n)
 		picked := resampling().tasks(list, 3)
-		seen, others := map[string]bool{picked[0].ID: true, picked[1].ID: true}, resampling().others(list, picked, 3, nil)
-		for place, of := range others {
+		seen, p := map[string]bool{picked[0].ID: true, picked[1].ID: true}, &Picked{Step: 3, Scenarios: picked}
+		of[*Resample](begun(t, resampling(), list)).Pick(p)
+		for place, of := range p.Others {
 			if len(of) != want[place] {
 				t.Errorf("of %d scenarios, place %d has %d others, want %d", n, place, len(of), want[place])
 			}
@@ -152,9 +151,6 @@ func TestOthersAreApart(t *testing.T) {
 				seen[s.ID] = true
 			}
 		}
-	}
-	if grpo().others(scenarios(9), scenarios(2), 0, nil) != nil {
-		t.Error("others come although none are to")
 	}
 }
 
@@ -187,7 +183,7 @@ func TestReplacementsAreAStream(t *testing.T) {
 		}}
 		slow := waiting{runner, "b/0/1", replaced}
 		r := Rollouts{Stage: "grpo", GroupSize: 2, Runner: slow, Scorer: alike{"a": 1}, Log: newLog(t), Progress: silent,
-			Others: [][]scenario.Scenario{scenarios(3)[2:], nil}, Keep: grpo().teaches}
+			Others: [][]scenario.Scenario{scenarios(3)[2:], nil}, Keep: of[*Resample](begun(t, resampling(), nil)).teaches}
 		groups, before, err := r.groups(t.Context(), scenarios(2))
 		if err != nil || groups[0].ScenarioID != "c" || groups[1].ScenarioID != "b" || len(before) != 1 || before[0].ScenarioID != "a" {
 			t.Errorf("%v: %+v, before them %+v", err, groups, before)
@@ -227,8 +223,8 @@ func (w waiting) Run(ctx context.Context, requests <-chan rollout.Request) <-cha
 }
 
 func pooling(skipSolved, skipFailed float64) GRPO {
-	g := grpo()
-	g.Steps, g.Pools = 12, Pools{SkipSolved: skipSolved, SkipFailed: skipFailed, Passed: func(t *trajectory.Trajectory) (bool, bool) { return t.Reward > 0, true }}
+	g := grpo().with(&Pools{SkipSolved: skipSolved, SkipFailed: skipFailed})
+	g.Steps, g.Passed = 12, func(t *trajectory.Trajectory) (bool, bool) { return t.Reward > 0, true }
 	return g
 }
 
@@ -278,9 +274,7 @@ func TestPools(t *testing.T) {
 // A run with pools that is stopped before any step goes on to the same.
 func TestPoolsOutliveAStop(t *testing.T) {
 	train := func(ctx context.Context, trainer *fakeTrainer, log *memoryLog) error {
-		g := pooling(0.7, 0.5)
-		g.Resample = 1
-		return g.Run(ctx, scenarios(6), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, alike{"a": 1, "b": 1, "c": 0}, trainer, trainer, log, silent)
+		return pooling(0.7, 0.5).with(&Resample{Most: 1}).Run(ctx, scenarios(6), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, alike{"a": 1, "b": 1, "c": 0}, trainer, trainer, log, silent)
 	}
 	whole, wantLog := &fakeTrainer{}, newLog(t)
 	if err := train(t.Context(), whole, wantLog); err != nil {
@@ -307,6 +301,7 @@ func TestPoolsOutliveAStop(t *testing.T) {
 // The scenarios that are tried at a place after its first run at once, two and then the rest, and all of a wave that teach are kept: an episode of each
 // waits until the other's has begun.
 func TestReplacementsRunAtOnce(t *testing.T) {
+	teaches := of[*Resample](begun(t, resampling(), nil)).teaches
 	synctest.Test(t, func(t *testing.T) {
 		begun := map[string]chan struct{}{"b": make(chan struct{}), "c": make(chan struct{}), "d": make(chan struct{}), "e": make(chan struct{})}
 		other := map[string]string{"b": "c", "c": "b", "d": "e", "e": "d"}
@@ -317,7 +312,7 @@ func TestReplacementsRunAtOnce(t *testing.T) {
 			}
 		}}
 		rollouts := Rollouts{Stage: "grpo", GroupSize: 2, Runner: atOnce{r}, Scorer: alike{"a": 1, "b": 0, "c": 1}, Log: newLog(t), Progress: silent,
-			Others: [][]scenario.Scenario{scenarios(6)[1:5]}, Keep: grpo().teaches}
+			Others: [][]scenario.Scenario{scenarios(6)[1:5]}, Keep: teaches}
 		groups, before, err := rollouts.groups(t.Context(), scenarios(1))
 		if err != nil || len(groups) != 2 || groups[0].ScenarioID != "d" || groups[1].ScenarioID != "e" || len(before) != 3 {
 			t.Errorf("%v: %+v, before them %+v", err, groups, before)
@@ -351,14 +346,15 @@ func (a atOnce) Run(ctx context.Context, requests <-chan rollout.Request) <-chan
 
 // A scenario that rests comes in nobody's place either.
 func TestThoseThatRestAreNoReplacements(t *testing.T) {
-	g := resampling()
-	g.Pools = Pools{SkipSolved: 1}
 	list := scenarios(9)
-	pools := g.syllabus(list, &fakeTrainer{})
+	s := begun(t, resampling().with(&Pools{SkipSolved: 1}), list)
+	pools := of[*Pools](s)
 	pools.at.Pass = 1
 	pools.at.Rates = map[string]float64{"d": 1, "e": 1, "f": 0, "g": 0.5}
 	var came []string
-	for _, of := range g.others(list, list[:2], 0, pools) {
+	p := &Picked{Scenarios: list[:2], Rests: pools.rests}
+	of[*Resample](s).Pick(p)
+	for _, of := range p.Others {
 		for _, s := range of {
 			came = append(came, s.ID)
 		}

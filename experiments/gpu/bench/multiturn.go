@@ -82,7 +82,9 @@ func (b *bench) dialogues(d dialogue, s *sample.Samplers, t *train.Trainer, p *p
 	}
 	sampled := time.Now()
 	after := s.Stats() // waits for nothing: no request is under way
-	x, dropped := batch.FromGroups(groups, batch.Options{})
+	compared := batch.Compare(groups)
+	advantages := batch.Advantages{}.Of(compared.Groups)
+	x, dropped := compared.Rows(advantages, batch.Options{}), compared.Left(advantages)
 	if len(x.Rows) != d.tasks*d.group || x.NumTrained() != d.tasks*d.group*d.turns*d.completion {
 		return nil, fmt.Errorf("%d rows with %d trained tokens were made of %d episodes: %+v", len(x.Rows), x.NumTrained(), d.tasks*d.group, dropped)
 	}

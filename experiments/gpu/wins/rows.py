@@ -1,5 +1,5 @@
 """Prints of each evaluated episode of a run what came of it, a JSON object a line: arm, scenario, kind, wording, passed, and why not; and of each arm
-that sampled, how many rollouts that took, those of recoveries and explorations among them. Usage: rows.py RUN"""
+that sampled, how many rollouts that took, those of explorations among them. Usage: rows.py RUN"""
 
 import collections
 import json

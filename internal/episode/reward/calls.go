@@ -45,17 +45,6 @@ func missingCalls(e episode, calls []trajectory.ToolResult) []string {
 	return missing
 }
 
-// Unmade are the gold calls of a scenario that an episode did not make, or that were not answered as the scenario wants.
-func Unmade(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) (left []scenario.Gold) {
-	e := episode{s, t, defaults}
-	for i, j := range grade.Match(callsWithAnswer(e, t.Calls()), s.GoldCalls(), defaults) {
-		if j < 0 {
-			left = append(left, s.Gold[i])
-		}
-	}
-	return left
-}
-
 // goldShare is the part of gold calls that are among calls: all where there are none.
 func goldShare(e episode, calls []trajectory.ToolResult) float64 {
 	if len(e.Scenario.Gold) == 0 {

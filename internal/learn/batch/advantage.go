@@ -20,6 +20,33 @@ const (
 	AdvantagePerTerm     Advantage = "per_term"
 )
 
+// Advantages say how the episodes of a step's groups are compared. The zero value is AdvantageGroup.
+type Advantages struct {
+	By     Advantage
+	Credit Credit
+	// Negative is what advantages below 0 are multiplied by; nil is 1. At 0 failures are compared with, and not pushed
+	// down.
+	Negative *float64
+}
+
+// Of returns the advantages of each turn of each member of each group, or one for all turns of a member.
+func (a Advantages) Of(groups []Earned) [][][]float64 {
+	out := a.Credit.Of(a.By, groups)
+	if a.Negative == nil {
+		return out
+	}
+	for _, group := range out {
+		for _, turns := range group {
+			for k, x := range turns {
+				if x < 0 {
+					turns[k] = *a.Negative * x
+				}
+			}
+		}
+	}
+	return out
+}
+
 // Earned is what the members of a group earned, at least two of them. Terms are as long as Rewards, or nil where only the sum is known.
 type Earned struct {
 	Rewards []float64

@@ -56,8 +56,8 @@ func TestPerTermByHand(t *testing.T) {
 	near(t, "shares", [][]float64{batch.PerTerm(took)}, [][]float64{{-2.5 * share, 2.5 * share}})
 	free := []batch.Earned{{Rewards: []float64{1, 1}, Terms: [][]trajectory.Term{terms("free", 1.0, 0.0), terms("free", 0.0, 0.0)}}}
 	near(t, "free", batch.AdvantagePerTerm.Of(free), [][]float64{{0, 0}})
-	if _, stats := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{withTerms(10, free[0].Terms[0]), withTerms(11, free[0].Terms[1])}}},
-		batch.Options{Advantage: batch.AdvantagePerTerm}); stats.ZeroSpread != 1 {
+	if _, stats := fromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{withTerms(10, free[0].Terms[0]), withTerms(11, free[0].Terms[1])}}},
+		batch.Advantages{By: batch.AdvantagePerTerm}, batch.Options{}); stats.ZeroSpread != 1 {
 		t.Errorf("a term that weighs nothing teaches: %+v", stats)
 	}
 }
@@ -72,7 +72,7 @@ func withTerms(id int32, of []trajectory.Term) *trajectory.Trajectory {
 func TestNegativeAdvantagesWeighLess(t *testing.T) {
 	groups := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{episode(10, trajectory.OK, 3), episode(11, trajectory.OK, 1)}}}
 	for _, weight := range []float64{1, 0.25, 0} {
-		b, _ := batch.FromGroups(groups, batch.Options{Advantage: batch.AdvantageCentred, Negative: &weight})
+		b, _ := fromGroups(groups, batch.Advantages{By: batch.AdvantageCentred, Negative: &weight}, batch.Options{})
 		if up, down := b.Rows[0].Advantages[0], b.Rows[1].Advantages[0]; up != 1 || down != float32(-weight) || b.Normaliser != 6 {
 			t.Errorf("weight %g: %g and %g, by %d", weight, up, down, b.Normaliser)
 		}
@@ -86,7 +86,7 @@ func TestSplit(t *testing.T) {
 		groups = append(groups, trajectory.Group{Trajectories: []*trajectory.Trajectory{episode(10+2*i, trajectory.OK, 1), episode(11+2*i, trajectory.OK, 0)}})
 	}
 	groups[1].Trajectories[0].Reward = 0 // it teaches nothing, and counts
-	whole, _ := batch.FromGroups(groups, batch.Options{})
+	whole, _ := fromGroups(groups, batch.Advantages{}, batch.Options{})
 	for n, want := range map[int][]int{0: {8}, 1: {8}, 2: {4, 4}, 3: {4, 2, 2}, 9: {2, 2, 2, 2}} {
 		var sizes []int
 		seen, normaliser := map[int]int{}, 0
@@ -162,19 +162,16 @@ func TestReductions(t *testing.T) {
 		rows       int
 		weights    []float32 // of each row's tokens; 0: none are given, which is 1
 		normaliser int
-		truncated  int
 	}{
-		{"token mean", batch.Options{Reduction: batch.TokenMean}, 2, []float32{0, 0}, 3 + 5 + 6, 0},
-		{"as the loss has it", batch.Options{Reduction: batch.LossCISPO.Reduction()}, 2, []float32{0, 0}, 14, 0},
-		{"episode mean", batch.Options{Reduction: batch.LossGRPO.Reduction()}, 2, []float32{1.0 / 3, 0.2}, 4, 0},
-		{"GSPO", batch.Options{Reduction: batch.LossGSPO.Reduction()}, 2, []float32{1.0 / 3, 0.2}, 4, 0},
-		{"constant", batch.Options{Reduction: batch.LossDrGRPO.Reduction(), Length: 100}, 2, []float32{0, 0}, 400, 0},
-		{"truncated", batch.Options{Reduction: batch.TokenMean, MaskTruncated: true}, 1, []float32{0}, 3 + 6, 1},
-		{"truncated, mean over episodes", batch.Options{Reduction: batch.EpisodeMean, MaskTruncated: true}, 1, []float32{1.0 / 3}, 4, 1},
-		{"alike ones too", batch.Options{Reduction: batch.TokenMean, KeepAlike: true}, 4, []float32{0, 0, 0, 0}, 14, 0},
+		{"token mean", batch.Options{Reduction: batch.TokenMean}, 2, []float32{0, 0}, 3 + 5 + 6},
+		{"as the loss has it", batch.Options{Reduction: batch.LossCISPO.Reduction()}, 2, []float32{0, 0}, 14},
+		{"episode mean", batch.Options{Reduction: batch.LossGRPO.Reduction()}, 2, []float32{1.0 / 3, 0.2}, 4},
+		{"GSPO", batch.Options{Reduction: batch.LossGSPO.Reduction()}, 2, []float32{1.0 / 3, 0.2}, 4},
+		{"constant", batch.Options{Reduction: batch.LossDrGRPO.Reduction(), Length: 100}, 2, []float32{0, 0}, 400},
+		{"alike ones too", batch.Options{Reduction: batch.TokenMean, KeepAlike: true}, 4, []float32{0, 0, 0, 0}, 14},
 	} {
-		b, stats := batch.FromGroups(groups, c.o)
-		if len(b.Rows) != c.rows || b.Normaliser != c.normaliser || stats.Truncated != c.truncated || stats.ZeroSpread != 1 {
+		b, stats := fromGroups(groups, batch.Advantages{}, c.o)
+		if len(b.Rows) != c.rows || b.Normaliser != c.normaliser || stats.ZeroSpread != 1 {
 			t.Errorf("%s: %d rows by %d, %+v", c.name, len(b.Rows), b.Normaliser, stats)
 			continue
 		}
@@ -193,7 +190,7 @@ func TestReductions(t *testing.T) {
 func TestSplitEpisodesWeighOnce(t *testing.T) {
 	split := episode(10, trajectory.OK, 1)
 	split.Turns[1].BridgeIDs, split.Turns[1].Rewrite = []int32{1, 7, 3}, "dropped"
-	b, _ := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{split, episode(12, trajectory.OK, 0)}}}, batch.Options{Reduction: batch.EpisodeMean})
+	b, _ := fromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{split, episode(12, trajectory.OK, 0)}}}, batch.Advantages{}, batch.Options{Reduction: batch.EpisodeMean})
 	sum := map[int]float64{}
 	for _, r := range b.Rows {
 		for i, yes := range r.Trained {

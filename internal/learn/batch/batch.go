@@ -120,17 +120,12 @@ func (b Batch) Shorten(n int) Batch {
 	return short
 }
 
-// Options say how the rows of a GRPO step are made. The zero value is GroupNormalized and the mean over tokens.
+// Options say how the rows of a GRPO step are made. The zero value is the mean over tokens.
 type Options struct {
-	Advantage Advantage
-	Credit    Credit
-	// Negative is what advantages below 0 are multiplied by; nil is 1. At 0 failures are compared with, and not pushed down.
-	Negative  *float64
 	Reduction Reduction
 	Length    int // L of the reduction Constant, in tokens
-	// MaskTruncated leaves the tokens of episodes that a limit cut out of the loss; their rewards stay in their group's statistics.
-	MaskTruncated bool
-	// KeepAlike keeps the rows of groups without spread, whose loss has a gradient too where there is a divergence from a reference.
+	// KeepAlike keeps the rows of groups without spread, whose loss has a gradient too where there is a divergence from a
+	// reference.
 	KeepAlike bool
 	// Earlier are episodes of earlier steps and demonstrations, which are learnt from beside those of the groups.
 	Earlier []Earlier
@@ -160,72 +155,85 @@ func (e Earlier) rows(group, episode int, reduction Reduction) (rows []Sequence,
 	return rows, tokens
 }
 
-// FromGroups makes the rows of a GRPO step. Members whose outcome may not be trained on are left out of their group's
-// statistics and of the batch. A group of fewer than two others compares nothing, and is dropped with all it has. Groups without spread,
-// whose advantages are 0, need not be computed, but their sampled tokens and episodes count in the Normaliser, as in TRL and
-// DAPO (arXiv 2503.14476, eq. 8). Stats says how many were dropped.
-// A trajectory is as many rows as it has prompts that do not go on from the one before, all with its advantage.
-func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
-	var stats Stats
-	var earned []Earned
-	var members [][]member
-	episodes := 0
+// Compared are the groups of a step whose members can be compared.
+type Compared struct {
+	Groups []Earned // what their members earned
+
+	members  [][]member
+	numAll   int // groups, those that compare nothing too
+	episodes int // of these
+	masked   int
+}
+
+// Compare takes from the groups of a step those members whose outcome may be trained on. A group of fewer than two such
+// members compares nothing, and is dropped with all it has.
+func Compare(groups []trajectory.Group) (c Compared) {
 	for number, g := range groups {
 		var own []member
 		var e Earned
 		for i, t := range g.Trajectories {
 			if !t.Outcome.Trainable() {
-				stats.Masked++
+				c.masked++
 				continue
 			}
-			own = append(own, member{t, number, episodes + i})
+			own = append(own, member{t, number, c.episodes + i})
 			e.Rewards, e.Terms, e.Turns = append(e.Rewards, t.Reward), append(e.Terms, t.Terms), append(e.Turns, t.TurnRewards)
 		}
-		episodes += len(g.Trajectories)
-		stats.Groups++
-		if len(own) < 2 {
-			stats.Empty++
-			continue
+		c.episodes += len(g.Trajectories)
+		if len(own) >= 2 {
+			c.Groups, c.members = append(c.Groups, e), append(c.members, own)
 		}
-		if !o.Credit.spread(o.Advantage, e) {
-			stats.ZeroSpread++
-		}
-		earned, members = append(earned, e), append(members, own)
 	}
+	c.numAll = len(groups)
+	return c
+}
+
+// Left counts what teaches nothing, given the advantages of each turn of each member of each of the Groups.
+func (c Compared) Left(advantages [][][]float64) Stats {
+	s := Stats{Groups: c.numAll, Empty: c.numAll - len(c.Groups), Masked: c.masked}
+	for _, a := range advantages {
+		if alike(a) {
+			s.ZeroSpread++
+		}
+	}
+	return s
+}
+
+// alike reports whether no member of a group has an advantage.
+func alike(group [][]float64) bool {
+	for _, turns := range group {
+		for _, a := range turns {
+			if a != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Rows makes the rows of a GRPO step, given the advantages of each turn of each member of each of the Groups. Groups
+// without an advantage need not be computed, but their sampled tokens and episodes count in the Normaliser, as in TRL and
+// DAPO (arXiv 2503.14476, eq. 8). A trajectory is as many rows as it has prompts that do not go on from the one before,
+// all with its advantage.
+func (c Compared) Rows(advantages [][][]float64, o Options) Batch {
 	var rows []Sequence
 	numEpisodes, numTokens := 0, 0
-	advantages := o.Credit.Of(o.Advantage, earned)
-	for i, own := range members {
+	for i, own := range c.members {
+		kept := o.KeepAlike || !alike(advantages[i])
 		for j, m := range own {
-			numEpisodes++
-			if o.MaskTruncated && m.Outcome == trajectory.Limit {
-				stats.Truncated++
-				continue
-			}
-			numTokens += m.NumSampled()
-			if o.KeepAlike || o.Credit.spread(o.Advantage, earned[i]) {
-				rows = append(rows, m.rows(o.weighAdvantages(advantages[i][j]), o.Reduction)...)
+			numEpisodes, numTokens = numEpisodes+1, numTokens+m.NumSampled()
+			if kept {
+				rows = append(rows, m.rows(advantages[i][j], o.Reduction)...)
 			}
 		}
 	}
 	for i, e := range o.Earlier {
-		own, tokens := e.rows(len(groups)+i, episodes+i, o.Reduction)
+		own, tokens := e.rows(c.numAll+i, c.episodes+i, o.Reduction)
 		rows, numEpisodes, numTokens = append(rows, own...), numEpisodes+1, numTokens+tokens
 	}
 	b := New(rows)
 	b.Normaliser = o.Reduction.normaliser(numEpisodes, numTokens, o.Length)
-	return b, stats
-}
-
-// weighAdvantages are advantages as the loss has them.
-func (o Options) weighAdvantages(advantages []float64) []float64 {
-	out := slices.Clone(advantages)
-	for i, a := range out {
-		if o.Negative != nil && a < 0 {
-			out[i] = *o.Negative * a
-		}
-	}
-	return out
+	return b
 }
 
 // Split cuts a step into at most n parts of whole groups, each for an optimiser step of its own. Groups are dealt out in turn, so no part has
@@ -279,11 +287,10 @@ func (m member) rows(advantages []float64, reduction Reduction) []Sequence {
 	return rows
 }
 
-// Stats counts what FromGroups left out.
+// Stats counts what of a step's groups teaches nothing.
 type Stats struct {
 	Groups     int // all groups
 	Empty      int // groups with fewer than two members that may be trained on: their servers failed, or our side did
 	ZeroSpread int // other groups, in which nothing that the advantage looks at differs: the scenario is solved, or out of reach
 	Masked     int // trajectories whose outcome may not be trained on
-	Truncated  int // trajectories whose tokens are masked, because a limit cut them
 }

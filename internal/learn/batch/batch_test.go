@@ -122,6 +122,13 @@ func episode(id int32, outcome trajectory.Outcome, reward float64) *trajectory.T
 		{BridgeIDs: []int32{3}, CompletionIDs: []int32{id, 9}, SamplerLogprobs: []float32{-1, -2}}}}
 }
 
+// fromGroups are the rows of a step, and what of it teaches nothing.
+func fromGroups(groups []trajectory.Group, a batch.Advantages, o batch.Options) (batch.Batch, batch.Stats) {
+	compared := batch.Compare(groups)
+	advantages := a.Of(compared.Groups)
+	return compared.Rows(advantages, o), compared.Left(advantages)
+}
+
 func TestFromGroups(t *testing.T) {
 	groups := []trajectory.Group{
 		{Trajectories: []*trajectory.Trajectory{episode(10, trajectory.OK, 1), episode(11, trajectory.EnvironmentError, 50),
@@ -131,7 +138,7 @@ func TestFromGroups(t *testing.T) {
 		{}, // nobody came back
 		{Trajectories: []*trajectory.Trajectory{episode(40, trajectory.EnvironmentError, 0), episode(41, trajectory.EnvironmentError, 0)}},
 	}
-	b, stats := batch.FromGroups(groups, batch.Options{Advantage: batch.AdvantageCentred})
+	b, stats := fromGroups(groups, batch.Advantages{By: batch.AdvantageCentred}, batch.Options{})
 	if want := (batch.Stats{Groups: 5, Empty: 3, ZeroSpread: 1, Masked: 6}); stats != want { // a group of one compares nothing
 		t.Errorf("got %+v, want %+v", stats, want)
 	}
@@ -158,7 +165,7 @@ func TestFromGroups(t *testing.T) {
 func TestSplitEpisodes(t *testing.T) {
 	split := episode(10, trajectory.OK, 1)
 	split.Turns[1].BridgeIDs, split.Turns[1].Rewrite = []int32{1, 7, 3}, "dropped"
-	b, _ := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{split, episode(12, trajectory.OK, 0)}}}, batch.Options{Advantage: batch.AdvantageCentred})
+	b, _ := fromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{split, episode(12, trajectory.OK, 0)}}}, batch.Advantages{By: batch.AdvantageCentred}, batch.Options{})
 	want := []batch.Sequence{
 		{IDs: []int32{2, 10}, Trained: []bool{false, true}, SamplerLogprobs: []float32{0, -0.5}, Advantages: batch.Even(2, 0.5)},
 		{IDs: []int32{7, 3, 10, 9}, Trained: []bool{false, false, true, true}, SamplerLogprobs: []float32{0, 0, -1, -2}, Advantages: batch.Even(4, 0.5)},
@@ -228,7 +235,7 @@ func TestEarlierEpisodes(t *testing.T) {
 		{IDs: []int32{1, 9, 10}, Trained: []bool{false, true, true}, SamplerLogprobs: []float32{0, -1, -2}},
 		{IDs: []int32{1, 2, 11}, Trained: []bool{false, false, true}, SamplerLogprobs: []float32{0, 0, -3}}}}}
 	for reduction, want := range map[batch.Reduction]int{batch.TokenMean: 2 + 2 + 3, batch.EpisodeMean: 3, batch.Constant: 3 * 10} {
-		b, _ := batch.FromGroups(groups, batch.Options{Advantage: batch.AdvantageCentred, Reduction: reduction, Length: 10, Earlier: earlier})
+		b, _ := fromGroups(groups, batch.Advantages{By: batch.AdvantageCentred}, batch.Options{Reduction: reduction, Length: 10, Earlier: earlier})
 		if b.Normaliser != want || len(b.Rows) != 4 {
 			t.Fatalf("%s: %d rows by %d, want 4 by %d", reduction, len(b.Rows), b.Normaliser, want)
 		}

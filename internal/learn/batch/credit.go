@@ -2,7 +2,9 @@ package batch
 
 import "slices"
 
-// Credit says whose doing a reward is: the whole episode's, or each turn's.
+// Credit says whose doing a reward is: the whole episode's, or each turn's. In docs/LEARNING.md (credit for turns) the
+// level turn by itself is worth +1.1 points [-0.6, 3.0], which is nothing that shows. With reward.Turns.Progress it is
+// +7.2 [4.1, 10.6], on one seed. So it is off by default.
 type Credit struct {
 	Level    CreditLevel // "" is CreditEpisode
 	Discount float64     // gamma of CreditTurn, above 0; 1 is none
@@ -97,13 +99,4 @@ func (c Credit) turns(groups []Earned) (turns []Earned, places []turnPlace) {
 		}
 	}
 	return turns, places
-}
-
-// spread reports whether members of a group, or their turns, are told apart.
-func (c Credit) spread(a Advantage, g Earned) bool {
-	if a.spread(g) || c.Level != CreditTurn {
-		return a.spread(g)
-	}
-	turns, _ := c.turns([]Earned{g})
-	return slices.ContainsFunc(turns, a.spread)
 }

@@ -67,8 +67,8 @@ func TestTurnsOfRows(t *testing.T) {
 	}
 	a, b := split(10, 2, 0), split(11, 0, 2)
 	b.Turns[1].BridgeIDs, b.Turns[1].Rewrite = []int32{1, 7, 3}, "dropped"
-	got, stats := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{a, b}}},
-		batch.Options{Advantage: batch.AdvantageCentred, Credit: batch.Credit{Level: batch.CreditTurn, Discount: 1}})
+	got, stats := fromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{a, b}}},
+		batch.Advantages{By: batch.AdvantageCentred, Credit: batch.Credit{Level: batch.CreditTurn, Discount: 1}}, batch.Options{})
 	if stats.ZeroSpread != 0 || len(got.Rows) != 3 {
 		t.Fatalf("%+v, %d rows", stats, len(got.Rows))
 	}
@@ -95,7 +95,7 @@ func TestTurnsOfRows(t *testing.T) {
 	if of[1][0] != 0 || of[2][0] != 1 {
 		t.Errorf("the second: %v", of)
 	}
-	if _, stats := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{a, b}}}, batch.Options{Advantage: batch.AdvantageCentred}); stats.ZeroSpread != 1 {
+	if _, stats := fromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{a, b}}}, batch.Advantages{By: batch.AdvantageCentred}, batch.Options{}); stats.ZeroSpread != 1 {
 		t.Errorf("by episode: %+v", stats)
 	}
 }

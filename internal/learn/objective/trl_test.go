@@ -181,7 +181,8 @@ func TestLossesAreTRLs(t *testing.T) {
 // takes them, but in float64.
 func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, byEntropy [][]float64, meanEntropy float64) {
 	o := l.objective()
-	rows, _ := batch.FromGroups(g.groups(b), batch.Options{Reduction: o.Loss.Reduction(), Length: g.Length, KeepAlike: o.KL.Beta > 0 || o.Bonus.On || l.Settings.TopEntropy > 0})
+	compared := batch.Compare(g.groups(b))
+	rows := compared.Rows(batch.Advantages{}.Of(compared.Groups), batch.Options{Reduction: o.Loss.Reduction(), Length: g.Length, KeepAlike: o.KL.Beta > 0 || o.Bonus.On || l.Settings.TopEntropy > 0})
 	of := func(values [][]float64) (lists [][]float32) {
 		for _, r := range rows.Rows {
 			list := make([]float32, len(r.IDs))

@@ -345,9 +345,13 @@ func TestGRPOIsTRLs(t *testing.T) {
 				}
 			}
 			o := g.Settings
-			of := recipe.GRPO{Stage: "grpo", Steps: len(g.Episodes), GroupsPerStep: len(g.Tasks), GroupSize: g.Size, Optimizer: g.optimizer(o.Schedule),
-				Loss: o.Loss, Iterations: o.Iterations, Clip: batch.Clip{Low: 0.2, High: 0.28}, KL: batch.KL{Beta: o.Beta, Estimator: batch.K3, Gradient: o.Gradient},
-				Temperature: o.Temperature, CheckpointEvery: 1, MaxMismatch: 1e-6, Seed: g.Seed}
+			of := recipe.GRPO{Stage: "grpo", Steps: len(g.Episodes), GroupsPerStep: len(g.Tasks), GroupSize: g.Size,
+				Temperature: o.Temperature, Seed: g.Seed, Loss: recipe.Loss{Name: o.Loss, Clip: batch.Clip{Low: 0.2, High: 0.28}},
+				Updates: recipe.Updates{Optimizer: g.optimizer(o.Schedule), Iterations: o.Iterations},
+				Upkeep:  recipe.Upkeep{CheckpointEvery: 1, MaxMismatch: 1e-6}}
+			if o.Beta > 0 {
+				of.Additions = []recipe.Addition{&recipe.Divergence{KL: batch.KL{Beta: o.Beta, Estimator: batch.K3, Gradient: o.Gradient}}}
+			}
 			tasks := make([]scenario.Scenario, len(g.Tasks))
 			for i, id := range g.Tasks {
 				tasks[i].ID = id

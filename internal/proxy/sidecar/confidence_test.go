@@ -106,11 +106,11 @@ func TestWhichEpisodesPassed(t *testing.T) {
 	for arguments, want := range map[string]bool{`{"x":1}`: true, `{"x":"1"}`: true, `{"x":2}`: false} {
 		said := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
 		e := &trajectory.Trajectory{ScenarioID: "due", Tools: tools, Reward: 0.1, Turns: []trajectory.Turn{{Calls: said.ToolCalls}}}
-		if passed, known := g.Pools.Passed(e); passed != want || !known {
+		if passed, known := g.Passed(e); passed != want || !known {
 			t.Errorf("%s: passed %t, known %t", arguments, passed, known)
 		}
 		e.ScenarioID = "another"
-		if passed, known := g.Pools.Passed(e); passed || known {
+		if passed, known := g.Passed(e); passed || known {
 			t.Error("a row that there is not is known")
 		}
 	}

@@ -69,10 +69,7 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 	case !slices.Contains([]string{MethodBoth, MethodSFT, MethodGRPO}, o.Method):
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown method %q", o.Method), Where: "--method", Next: "give both, sft or grpo"}
 	}
-	err := o.runnable(c)
-	if err == nil {
-		err = c.TakeSteps(o.Steps)
-	}
+	err := c.TakeSteps(o.Steps)
 	if err == nil {
 		err = e.Free(o.Output)
 	}
@@ -106,14 +103,6 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 		return t.rehearse()
 	}
 	return t.begin(ctx)
-}
-
-// runnable is an error where the configuration has what a sidecar cannot do.
-func (o TrainOptions) runnable(c config.Config) error {
-	if o.Method != MethodSFT && c.GRPO.Recoveries > 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to recover from", Where: "grpo.recoveries", Why: "a sidecar writes calls, and makes none", Next: "leave grpo.recoveries out"}
-	}
-	return nil
 }
 
 // training is one run, in its environment.
@@ -200,10 +189,7 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 		return err
 	}
 	t.c = oneTurn(t.whole)
-	if err = t.o.runnable(t.c); err == nil { // it may have been edited
-		t.d, err = readData(path)
-	}
-	if err == nil {
+	if t.d, err = readData(path); err == nil {
 		err = toolset.RefuseFindings(e.Host, t.c.MCP, t.d.catalog.LintTools(), append(t.o.AllowFindings, b.Flags.AllowFindings...))
 	}
 	if err != nil {
@@ -330,10 +316,10 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *revise.Environme
 	if s.GRPO.Parity, err = l.Parity(t.c, drafts); err != nil {
 		return err
 	}
-	if err := l.Explores(t.c, &s.GRPO); err != nil {
+	if err := l.Explores(&s.GRPO); err != nil {
 		return err
 	}
-	s.GRPO.Demonstrations.Of = pairs
+	s.GRPO.Show(pairs)
 	if t.o.Method == MethodGRPO {
 		pairs = nil
 	}
@@ -419,7 +405,7 @@ func copyingOf(v *revise.Environment) recipe.Copying {
 // grpo is the stage of GRPO. Which episodes passed are those that are right behind the fixer: a wrong call may earn something too.
 func (t *training) grpo(maxMismatch float64, v *revise.Environment) recipe.GRPO {
 	g := job.GRPOOf(t.c, maxMismatch)
-	g.Pools.Passed = func(t *trajectory.Trajectory) (passed, known bool) {
+	g.Passed = func(t *trajectory.Trajectory) (passed, known bool) {
 		row := v.Rows[t.ScenarioID]
 		if row == nil {
 			return false, false

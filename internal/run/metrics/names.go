@@ -57,8 +57,6 @@ func learning() []Named {
 		{"outcome/NAME", "grpo", "episodes that ended so", ""},
 		{"masked_ratio", "grpo, validation", "share of the episodes that say nothing of the policy, as where a server was down", ""},
 		{"groups_replaced", "grpo", "groups in whose place another scenario's came", ""},
-		{"recoveries", "grpo", "groups that went on from failed calls", ""},
-		{"recoveries/reward", "grpo", "mean reward of their episodes", ""},
 		{"explorations", "grpo", "second groups, each of a scenario whose first group failed whole; with grpo.explorations only", ""},
 		{"explorations/forced", "grpo", "their episodes in which a turn was forced; others ended before that turn, or had no such tool at it", ""},
 		{"explorations/lost", "grpo", "their episodes that say nothing of the policy, as where a tool's schema cannot be held to", ""},

@@ -8,7 +8,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/learn/batch"
 	"hone/internal/recipe"
 	"hone/internal/run/metrics"
 )
@@ -34,9 +33,17 @@ func (t *Track) Evaluation(r recipe.Runner) recipe.Runner { return timedRunner{r
 // Scores is s, timed as the part Score, or as Eval.
 func (t *Track) Scores(s recipe.Scorer, p metrics.Part) recipe.Scorer { return timedScorer{s, t, p} }
 
-// Trainer is x, timed as the part Train. scores is the part that logprobs are computed for: Eval where they measure, else Train.
-func (t *Track) Trainer(x recipe.Trainer, scores metrics.Part) recipe.Trainer {
-	return timedTrainer{x, t, scores}
+// Trainer is x, whose work is the part Train. scores is the part that logprobs are computed for: Eval where they measure,
+// else Train.
+func (t *Track) Trainer(x *Trainer, scores metrics.Part) recipe.Trainer {
+	return x.With(func(w Work) func(int) {
+		part := metrics.Train
+		if w == Scoring {
+			part = scores
+		}
+		end := t.begin(part)
+		return func(int) { end() }
+	})
 }
 
 // Publisher is p, timed as the part Publish. It is a recipe.Rewinder where p is.
@@ -97,42 +104,6 @@ type timedScorer struct {
 func (s timedScorer) Score(ctx context.Context, x *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error) {
 	defer s.track.begin(s.part)()
 	return s.Scorer.Score(ctx, x, g)
-}
-
-type timedTrainer struct {
-	recipe.Trainer
-	track  *Track
-	scores metrics.Part
-}
-
-// Gradient implements recipe.Trainer.
-func (l timedTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
-	defer l.track.begin(metrics.Train)()
-	return l.Trainer.Gradient(ctx, b, o)
-}
-
-// Apply implements recipe.Trainer.
-func (l timedTrainer) Apply(u batch.Update) (float64, error) {
-	defer l.track.begin(metrics.Train)()
-	return l.Trainer.Apply(u)
-}
-
-// Entropies implements recipe.Trainer.
-func (l timedTrainer) Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
-	defer l.track.begin(l.scores)()
-	return l.Trainer.Entropies(ctx, b, temperature)
-}
-
-// Score implements recipe.Trainer.
-func (l timedTrainer) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
-	defer l.track.begin(l.scores)()
-	return l.Trainer.Score(ctx, b, temperature)
-}
-
-// ScoreReference implements recipe.Trainer.
-func (l timedTrainer) ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
-	defer l.track.begin(metrics.Train)()
-	return l.Trainer.ScoreReference(ctx, b, temperature)
 }
 
 type timedPublisher struct {
