@@ -50,7 +50,7 @@ REAL = {
 LLAMA_CPP = "llama-cpp-python==0.3.36"  # sdist: vendor/llama.cpp/models/ggml-vocab-NAME.gguf, with texts and their ids
 GGUF = ["command-r", "deepseek-coder", "deepseek-llm", "gemma-4", "gpt-2", "llama-bpe", "llama-spm", "mpt", "phi-3", "qwen2", "qwen35", "refact", "starcoder"]
 # Real vocabularies of llama.cpp's that Hugging Face's library has in another form: they become a tokenizer.json again.
-BUILT = {"bert-bge": "bert-base-uncased's", "llama-spm": "Llama 2's", "nomic-bert-moe": "XLM-RoBERTa's"}
+BUILT = {"llama-spm": "Llama 2's", "nomic-bert-moe": "XLM-RoBERTa's"}
 
 
 def sha256(data):
@@ -100,19 +100,9 @@ def fields(path):
 
 
 def built(get):
-    """The tokenizer.json of a WordPiece or Unigram vocabulary in a GGUF file, with its model's pipeline (BUILT)."""
+    """The tokenizer.json of a Unigram or Llama vocabulary in a GGUF file, with its model's pipeline (BUILT)."""
     tokens, types, unknown = get("tokens"), get("token_type"), get("unknown_token_id")
     added = [{"id": i, "content": t, "single_word": False, "lstrip": t in ("[MASK]", "<mask>"), "rstrip": False, "normalized": False, "special": True} for i, (t, kind) in enumerate(zip(tokens, types)) if kind == 3 or i == unknown]
-    if get("model") == "bert":
-        text = lambda t, kind: t if kind != 1 or t.startswith("[unused") else t[1:] if t.startswith("▁") else "##" + t
-        vocab = {text(t, kind): i for i, (t, kind) in enumerate(zip(tokens, types))}
-        assert len(vocab) == len(tokens)
-        for row in added:
-            assert vocab[row["content"]] == row["id"]
-        return {"version": "1.0", "added_tokens": added, "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
-                "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", vocab["[CLS]"]], "sep": ["[SEP]", vocab["[SEP]"]]},
-                "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
-                "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": vocab}}
     if get("model") == "llama":
         return llama2(tokens, get("scores"), added)
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
@@ -145,10 +135,6 @@ def ordinary(d):
         d["added_tokens"] = []
         return d
     hidden = {row["content"] for row in rows if row["content"] not in model["vocab"] and not harmless(row)} | barred
-    if model["type"] in ("WordPiece", "WordLevel"):
-        model["vocab"] = {HIDDEN + token if token in barred and token != model["unk_token"] else token: i for token, i in model["vocab"].items()}
-        d["added_tokens"] = []
-        return d
     pair = lambda merge: merge.split(" ") if isinstance(merge, str) else merge
     model["merges"] = [m for m in model["merges"] if not barred & {*pair(m), "".join(pair(m))}]
     vocab = {row["content"]: row["id"] for row in rows} | model["vocab"]  # so that those that stay keep their ids
@@ -191,10 +177,8 @@ class Reference:
 
 # Each is asked about every character: alone, behind a letter, before a mark and before a letter.
 NORMALIZERS = {
-    "clean": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False},
-    "chinese": {"type": "BertNormalizer", "clean_text": False, "handle_chinese_chars": True, "strip_accents": False, "lowercase": False},
-    "accents": {"type": "BertNormalizer", "clean_text": False, "handle_chinese_chars": False, "strip_accents": True, "lowercase": False},
-    "lowercase": {"type": "BertNormalizer", "clean_text": False, "handle_chinese_chars": False, "strip_accents": None, "lowercase": True},
+    "accents": {"type": "StripAccents"},
+    "lowercase": {"type": "Lowercase"},
     "nmt_nfkc": {"type": "Precompiled", "precompiled_charsmap": "@nmt_nfkc"},
     "own": {"type": "Precompiled", "precompiled_charsmap": "@own"},
 }

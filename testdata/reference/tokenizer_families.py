@@ -145,7 +145,7 @@ def families(known):
         "gemma3": lambda: with_bytes(train(normalizer=N.Replace(" ", "▁"), pre=P.Split(" ", "merged_with_previous"), decoder=SENTENCE(), post=bos, unk_token="<unk>", fuse_unk=True)),
         "bpe-unknowns": lambda: train(pre=P.Whitespace(), unk_token="<unk>", fuse_unk=False, size=500),
         "bpe-unknowns-fused": lambda: train(pre=P.Sequence([P.WhitespaceSplit(), P.Punctuation("isolated")]), unk_token="<unk>", fuse_unk=True, size=500),
-        "bpe-no-unknown": lambda: train(pre=P.BertPreTokenizer(), size=500, normalizer=N.Sequence([N.Strip(True, False), N.Lowercase(), N.StripAccents()])),
+        "bpe-no-unknown": lambda: train(pre=P.Sequence([P.WhitespaceSplit(), P.Punctuation("isolated")]), size=500, normalizer=N.Sequence([N.Strip(True, False), N.Lowercase(), N.StripAccents()])),
         "t5": lambda: train("unigram", normalizer=N.Sequence([N.Nmt(), N.NFKC(), N.Replace(Regex(" {2,}"), " ")]), pre=P.Metaspace("▁", "always", True), decoder=decoders.Metaspace("▁", "always", True), post=bos_eos),
         "albert": lambda: train("unigram", normalizer=N.Sequence([N.Replace("``", '"'), N.Replace("''", '"'), N.NFKD(), N.StripAccents(), N.Lowercase()]), pre=P.Metaspace("▁", "always", True),
                                 decoder=decoders.Metaspace("▁", "always", True)),

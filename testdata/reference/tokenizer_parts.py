@@ -6,7 +6,7 @@ import gzip
 import json
 import pathlib
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Regex, decoders, normalizers, pre_tokenizers
 
 import tokenizer_families as base
 
@@ -24,33 +24,6 @@ LAGUNA = [r"[^\n]+|[\n]+", QWEN2]
 WITHOUT_ENDINGS = QWEN2.replace(END + "|", "")
 
 
-def words(kind, normalizer, pre, decoder, unk="<unk>", post=None, size=600, **options):
-    model, trainer = {"piece": (models.WordPiece, trainers.WordPieceTrainer), "level": (models.WordLevel, trainers.WordLevelTrainer)}[kind]
-    t = Tokenizer(model(unk_token=unk, **options))
-    more = {"continuing_subword_prefix": options["continuing_subword_prefix"]} if "continuing_subword_prefix" in options else {}
-    limit = {"limit_alphabet": 300} if kind == "piece" else {}
-    t.normalizer, t.pre_tokenizer, t.decoder = normalizer, pre, decoder
-    t.train_from_iterator(base.corpus(True), trainer(vocab_size=size, special_tokens=[*base.SPECIALS, "[CLS]", "[SEP]", "[MASK]"], show_progress=False, **limit, **more))
-    if post:
-        t.post_processor = post(t)
-    t.add_tokens(base.MORE)
-    return json.loads(t.to_str())
-
-
-def cls_sep(t):
-    return processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[(s, t.token_to_id(s)) for s in ["[CLS]", "[SEP]"]])
-
-
-def suffixed(normalizer, pre, decoder, post=None, alphabet=None, **options):
-    t = Tokenizer(models.BPE(unk_token="<unk>", **options))
-    t.normalizer, t.pre_tokenizer, t.decoder = normalizer, pre, decoder
-    t.train_from_iterator(base.corpus(True), trainers.BpeTrainer(vocab_size=900, special_tokens=base.SPECIALS, limit_alphabet=300, initial_alphabet=alphabet or [], show_progress=False, **{k: v for k, v in options.items() if k != "fuse_unk"}))
-    if post:
-        t.post_processor = post(t)
-    t.add_tokens(base.MORE)
-    return json.loads(t.to_str())
-
-
 def families():
     P, N, D = pre_tokenizers, normalizers, decoders
     table = lambda name: N.Precompiled(base64.b64decode(CHARSMAPS[name]))
@@ -62,19 +35,6 @@ def families():
         "xlm-roberta": lambda: unigram(table("nmt_nfkc"), P.Sequence([P.WhitespaceSplit(), P.Metaspace("▁", "always", True)]), "always", post=base.bos_eos),
         "precompiled-own": lambda: unigram(table("own"), P.Metaspace("▁", "never", True), "never"),
         "precompiled-first": lambda: unigram(table("own"), P.Metaspace("▁", "first", True), "first"),
-        "bert-uncased": lambda: words("piece", N.BertNormalizer(), P.BertPreTokenizer(), D.WordPiece(), post=cls_sep),
-        "bert-cased": lambda: words("piece", N.BertNormalizer(lowercase=False), P.BertPreTokenizer(), D.WordPiece(cleanup=False), post=lambda t: processors.BertProcessing(("[SEP]", 7), ("[CLS]", 6))),
-        "bert-odd": lambda: words("piece", N.BertNormalizer(clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=False), P.Whitespace(), D.WordPiece("@@"),
-                                  continuing_subword_prefix="@@", max_input_chars_per_word=7),
-        "word-level": lambda: words("level", N.Lowercase(), P.Sequence([P.Punctuation("isolated"), P.WhitespaceSplit()]), D.Fuse()),
-        "clip": lambda: suffixed(N.Sequence([N.NFC(), N.Replace(Regex(r"\s+"), " "), N.Lowercase()]),
-                                 P.Sequence([P.Split(Regex(r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"), "removed", invert=True), P.ByteLevel(add_prefix_space=False)]),
-                                 D.ByteLevel(), lambda t: processors.RobertaProcessing(("</s>", 2), ("<s>", 1), trim_offsets=False, add_prefix_space=False),
-                                 alphabet=sorted(P.ByteLevel.alphabet()), end_of_word_suffix="</w>"),
-        "openai-gpt": lambda: suffixed(N.BertNormalizer(), P.BertPreTokenizer(), D.BPEDecoder("</w>"), end_of_word_suffix="</w>"),
-        "bpe-prefix": lambda: suffixed(None, P.Whitespace(), D.WordPiece("##", False), continuing_subword_prefix="##", fuse_unk=True),
-        "bpe-both": lambda: suffixed(None, P.WhitespaceSplit(), D.Sequence([D.WordPiece("##", False), D.BPEDecoder("|")]), continuing_subword_prefix="##", end_of_word_suffix="|"),
-        "fixed-length": lambda: bytes_bpe(P.Sequence([P.FixedLength(3), P.ByteLevel(add_prefix_space=False, use_regex=False)])),
         "jais2": lambda: bytes_bpe(byte_level(JAIS2)),
         "minicpm5": lambda: bytes_bpe(byte_level(*MINICPM5), ignore_merges=True),
         "bailing": lambda: bytes_bpe(byte_level(BAILING)),

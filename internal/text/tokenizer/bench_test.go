@@ -45,7 +45,7 @@ func BenchmarkMixed(b *testing.B) {
 func BenchmarkNoSpace(b *testing.B) {
 	tokenizers := map[string]*Tokenizer{"smollm2": smollm2(b, "")}
 	families := readFamilies(b)
-	for _, name := range []string{"llama2", "gemma3", "t5-precompiled", "bert-uncased", "clip"} {
+	for _, name := range []string{"llama2", "gemma3", "t5-precompiled"} {
 		tokenizers[name] = parse(b, families, name)
 	}
 	for kind, letters := range map[string]string{"letters": "abcdefghijklmnopqrstuvwxyz", "marks": "\u0301\u0316", "east": "世界你好数据模型", "spaces": " \t\u3000"} {

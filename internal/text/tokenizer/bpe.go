@@ -31,9 +31,6 @@ type bpe struct {
 	unknown  int32          // for a character without either, -1 for nothing
 	fuse     bool           // one unknown for a run of them
 
-	prefix, suffix string // of a character within a word, and of its last: "##", "</w>"
-	affixed        map[affixedChar]int32
-
 	ignoreMerges bool  // a piece that is a token is not merged
 	lone         int32 // symbols from here on are characters without a token, which merges still go by
 	loneChars    []rune
@@ -42,24 +39,6 @@ type bpe struct {
 	reachable    bool   // a barred token can come out of merging
 
 	caches [2]pieceCache // for trusted and for ordinary text
-}
-
-// affixedChar is a character and where in its word it stands.
-type affixedChar struct {
-	char         rune
-	within, last bool
-}
-
-// write is how the vocabulary writes it.
-func (a affixedChar) write(prefix, suffix string) string {
-	text := string(a.char)
-	if a.within {
-		text = prefix + text
-	}
-	if a.last {
-		text += suffix
-	}
-	return text
 }
 
 const meta = "▁" // SentencePiece's visible space, U+2581
@@ -148,9 +127,6 @@ func (b *bpe) characters(piece string, ordinary bool, add func(int32)) {
 		var r rune
 		r, size = utf8.DecodeRuneInString(piece[i:])
 		id, ok := b.chars[r]
-		if b.affixed != nil {
-			id, ok = b.affixed[affixedChar{r, i > 0, i+size == len(piece)}]
-		}
 		if ok && (r != utf8.RuneError || size == 3) && !(ordinary && int(id) < len(b.barred) && b.barred[id]) {
 			add(unknown)
 			unknown = -1

@@ -20,12 +20,6 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 		return
 	}
 	switch v.Type {
-	case "WordPiece":
-		t.model = b.wordPiece(v, unknown, t.barred)
-		return
-	case "WordLevel":
-		t.model = &wordLevel{v.ids, unknown, t.barred}
-		return
 	case "Unigram":
 		u := newUnigram(v.tokens, v.scores)
 		u.unknown, u.fallback, u.bytes, u.barred = int32(*v.UnkID), v.ByteFallback, byteTokens(v.ids), t.barred
@@ -33,14 +27,13 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 		return
 	}
 	m := &bpe{ids: v.ids, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, barred: t.barred}
-	m.prefix, m.suffix = text(v.ContinuingSubwordPrefix), text(v.EndOfWordSuffix)
-	merges, err := mergesOf(v.merges, v.ids, m.prefix, true)
+	merges, err := mergesOf(v.merges, v.ids, true)
 	if err != nil {
 		b.fail(part{path: "model.merges"}, "%w", err)
 		return
 	}
 	m.merges = merges
-	if n := len(t.stages); n > 0 && !v.ByteFallback && !v.hasAffixes() && onlyLast(t.stages) {
+	if n := len(t.stages); n > 0 && !v.ByteFallback && onlyLast(t.stages) {
 		m.useBytes(v.tokens)
 		m.findReachable()
 		if unknown < 0 || m.complete() {
@@ -50,11 +43,7 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 		}
 		m = &bpe{ids: v.ids, merges: merges, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, barred: t.barred}
 	}
-	if v.hasAffixes() {
-		m.useAffixes(v.tokens)
-	} else {
-		m.useChars(v.tokens, v.merges)
-	}
+	m.useChars(v.tokens, v.merges)
 	m.fallback, m.bytes = v.ByteFallback, byteTokens(v.ids)
 	m.findReachable()
 	t.model = m
@@ -72,14 +61,12 @@ func onlyLast(stages []splitter) bool {
 
 // mergesOf turns a merge list into a table. Of a pair that is there twice, the last rank counts in a tokenizer.json and
 // the first in a GGUF: as each file's own program has it.
-//
-// The right one's prefix, which says that it stands within a word, is left out of the pair.
-func mergesOf(list [][2]string, ids map[string]int32, prefix string, lastWins bool) (map[uint64]merge, error) {
+func mergesOf(list [][2]string, ids map[string]int32, lastWins bool) (map[uint64]merge, error) {
 	merges := make(map[uint64]merge, len(list))
 	for rank, pair := range list {
 		left, okLeft := ids[pair[0]]
 		right, okRight := ids[pair[1]]
-		id, okBoth := ids[pair[0]+strings.TrimPrefix(pair[1], prefix)]
+		id, okBoth := ids[pair[0]+pair[1]]
 		if !okLeft || !okRight || !okBoth {
 			return nil, fmt.Errorf("merge %d, %q and %q, does not join two tokens into a third", rank, pair[0], pair[1])
 		}
@@ -163,49 +150,6 @@ func (m *bpe) useChars(tokens []string, merges [][2]string) {
 	if _, ok := m.chars[r]; ok && !m.ignoreMerges {
 		m.cutBefore(merges)
 	}
-}
-
-// useAffixes lets the model work on characters that are other tokens within a word or at its end.
-func (m *bpe) useAffixes(tokens []string) {
-	m.chars, m.affixed = map[rune]int32{}, map[affixedChar]int32{}
-	for id, token := range tokens {
-		for _, place := range []affixedChar{{}, {within: true}, {last: true}, {within: true, last: true}} {
-			char := token
-			if place.within {
-				char = strings.TrimPrefix(char, m.prefix)
-			}
-			if place.last {
-				char = strings.TrimSuffix(char, m.suffix)
-			}
-			r, size := utf8.DecodeRuneInString(char)
-			if place.char = r; size > 0 && size == len(char) && place.write(m.prefix, m.suffix) == token {
-				m.affixed[place] = int32(id)
-			}
-		}
-	}
-}
-
-// wordPiece makes a WordPiece's two tries.
-func (b *builder) wordPiece(v vocabulary, unknown int32, barred []bool) *wordPiece {
-	w := &wordPiece{unknown: unknown, barred: barred, maxChars: 100}
-	if v.MaxInputCharsPerWord != nil {
-		w.maxChars = *v.MaxInputCharsPerWord
-	}
-	prefix := "##"
-	if v.ContinuingSubwordPrefix != nil {
-		prefix = *v.ContinuingSubwordPrefix
-	}
-	first, rest := map[string]int32{}, map[string]int32{}
-	for token, id := range v.ids {
-		first[token] = id
-		if after, ok := strings.CutPrefix(token, prefix); ok {
-			rest[after] = id
-		}
-	}
-	delete(first, "")
-	delete(rest, "")
-	w.first, w.rest = newTrie(first), newTrie(rest)
-	return w
 }
 
 // cutBefore finds the characters that a merge joins with a "▁" behind them.

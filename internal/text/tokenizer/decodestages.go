@@ -48,8 +48,6 @@ func (b *builder) decoder(p part, fused *bool) []stageKind {
 		Replacement    string
 		PrependScheme  string `json:"prepend_scheme"`
 		AddPrefixSpace *bool  `json:"add_prefix_space"`
-		Prefix, Suffix *string
-		Cleanup        *bool
 	}
 	kind := b.read(p, &o)
 	if kind == "Sequence" {
@@ -62,7 +60,6 @@ func (b *builder) decoder(p part, fused *bool) []stageKind {
 	stage := b.decodeStage(p, kind, decodeOptions{
 		pattern: o.Pattern, content: o.Content, start: o.Start, stop: o.Stop, replacement: o.Replacement,
 		scheme: o.PrependScheme, prefixSpace: o.AddPrefixSpace,
-		prefix: o.Prefix, suffix: o.Suffix, cleanup: o.Cleanup == nil || *o.Cleanup,
 	})
 	if b.err != nil {
 		return nil
@@ -83,8 +80,6 @@ type decodeOptions struct {
 	start, stop         int
 	replacement, scheme string
 	prefixSpace         *bool
-	prefix, suffix      *string
-	cleanup             bool
 }
 
 func (b *builder) decodeStage(p part, kind string, o decodeOptions) stageKind {
@@ -106,24 +101,12 @@ func (b *builder) decodeStage(p part, kind string, o decodeOptions) stageKind {
 		return func() decodeStage {
 			return mapper(func(text string) string { return strip(text, o.content, o.start, o.stop) })
 		}
-	case "WordPiece":
-		prefix := "##"
-		if o.prefix != nil {
-			prefix = *o.prefix
-		}
-		return func() decodeStage { return &wordPieceDecoder{prefix: prefix, cleanup: o.cleanup} }
-	case "BPEDecoder":
-		suffix := "</w>"
-		if o.suffix != nil {
-			suffix = *o.suffix
-		}
-		return func() decodeStage { return &suffixDecoder{suffix: suffix} }
 	case "Metaspace":
 		b.character(p, "replacement", o.replacement)
 		drop := b.scheme(p, o.scheme, o.prefixSpace) != "never"
 		return func() decodeStage { return &metaspaceDecoder{replacement: o.replacement, drop: drop} }
 	}
-	b.unsupportedKind(p, kind, "BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece")
+	b.unsupportedKind(p, kind, "ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip")
 	return nil
 }
 
@@ -216,52 +199,6 @@ func (d *metaspaceDecoder) next(text string, emit func(string)) {
 }
 
 func (d *metaspaceDecoder) close(func(string)) {}
-
-// wordPieceDecoder puts spaces between words. cleanup takes out those that English has not: before a full stop, in "do
-// n't".
-type wordPieceDecoder struct {
-	prefix  string
-	cleanup bool
-	started bool
-}
-
-func (d *wordPieceDecoder) next(text string, emit func(string)) {
-	if d.started {
-		rest, within := strings.CutPrefix(text, d.prefix)
-		if text = rest; !within {
-			text = " " + text
-		}
-	}
-	d.started = true
-	if d.cleanup {
-		for _, tidy := range [][2]string{{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
-			{" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}} {
-			text = strings.ReplaceAll(text, tidy[0], tidy[1])
-		}
-	}
-	emit(text)
-}
-
-func (d *wordPieceDecoder) close(func(string)) {}
-
-// suffixDecoder makes spaces of the marks at the ends of words, but for the last token's, so that one token is held.
-type suffixDecoder struct {
-	suffix string
-	held   *string
-}
-
-func (d *suffixDecoder) next(text string, emit func(string)) {
-	if d.held != nil {
-		emit(strings.ReplaceAll(*d.held, d.suffix, " "))
-	}
-	d.held = &text
-}
-
-func (d *suffixDecoder) close(emit func(string)) {
-	if d.held != nil {
-		emit(strings.ReplaceAll(*d.held, d.suffix, ""))
-	}
-}
 
 // frontStrip takes up to left times char off the front of a fused text.
 type frontStrip struct {

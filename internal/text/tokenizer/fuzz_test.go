@@ -67,10 +67,6 @@ func (t *Tokenizer) isUnknown(id int32) bool {
 		return id == m.unknown
 	case *unigram:
 		return id == m.unknown
-	case *wordPiece:
-		return id == m.unknown
-	case *wordLevel:
-		return id == m.unknown
 	}
 	return false
 }

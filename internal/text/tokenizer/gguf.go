@@ -107,7 +107,7 @@ func (t *Tokenizer) readMerges(o Options) ([][2]string, map[uint64]merge, error)
 		}
 		pairs[i] = [2]string{left, right}
 	}
-	merges, err := mergesOf(pairs, t.ids, "", false)
+	merges, err := mergesOf(pairs, t.ids, false)
 	if err != nil {
 		return nil, nil, badVocabulary("%v", err)
 	}

@@ -157,7 +157,6 @@ type vocabulary struct {
 	FuseUnk, ByteFallback, IgnoreMerges      bool
 	Dropout                                  *float64
 	ContinuingSubwordPrefix, EndOfWordSuffix *string
-	MaxInputCharsPerWord                     *int // WordPiece
 
 	tokens []string
 	ids    map[string]int32
@@ -188,25 +187,15 @@ func (b *builder) readModel(p part) vocabulary {
 		if v.Dropout != nil && *v.Dropout != 0 {
 			b.fail(p, "its dropout is %v: the same text would have other ids each time", *v.Dropout)
 		}
-		if v.ByteFallback && v.hasAffixes() {
-			b.fail(p, "byte_fallback with continuing_subword_prefix or end_of_word_suffix is not supported")
+		if text(v.ContinuingSubwordPrefix)+text(v.EndOfWordSuffix) != "" {
+			b.fail(p, "continuing_subword_prefix and end_of_word_suffix are not supported: no base model that hone loads has them")
 		}
 	case "Unigram":
 		b.readPieces(v.Vocab, &v)
-	case "WordPiece", "WordLevel":
-		b.readIDs(&v)
-		if v.UnkToken == nil {
-			b.fail(part{path: "model.unk_token"}, "it is missing: a text with a new word would have no ids")
-		}
 	default:
-		b.unsupportedKind(p, v.Type, "BPE, Unigram, WordLevel, WordPiece")
+		b.unsupportedKind(p, v.Type, "BPE, Unigram")
 	}
 	return v
-}
-
-// hasAffixes reports whether characters of a BPE are written in another way within a word or at its end.
-func (v *vocabulary) hasAffixes() bool {
-	return text(v.ContinuingSubwordPrefix)+text(v.EndOfWordSuffix) != ""
 }
 
 // text is what an option says, "" where it is missing.
@@ -451,10 +440,10 @@ func (b *builder) postProcessor(t *Tokenizer, p part) (prefix, suffix []int32) {
 				b.fail(p, "its single template is not special tokens around one sequence A")
 			}
 		}
-	case "BertProcessing", "RobertaProcessing":
+	case "RobertaProcessing":
 		prefix, suffix = b.markers(p, o.Cls), b.markers(p, o.Sep)
 	default:
-		b.unsupportedKind(p, kind, "BertProcessing, ByteLevel, RobertaProcessing, Sequence, TemplateProcessing")
+		b.unsupportedKind(p, kind, "ByteLevel, RobertaProcessing, Sequence, TemplateProcessing")
 	}
 	for _, id := range append(prefix[:len(prefix):len(prefix)], suffix...) {
 		if !t.valid(id) {

@@ -24,11 +24,6 @@ func (b *builder) normalizer(p part) normalizer {
 		StripRight  bool `json:"strip_right"`
 
 		PrecompiledCharsmap *string `json:"precompiled_charsmap"`
-
-		CleanText          *bool `json:"clean_text"`
-		HandleChineseChars *bool `json:"handle_chinese_chars"`
-		StripAccents       *bool `json:"strip_accents"`
-		Lowercase          *bool
 	}
 	switch kind := b.read(p, &o); kind {
 	case "Sequence":
@@ -76,16 +71,9 @@ func (b *builder) normalizer(p part) normalizer {
 		return newAlphabet().encode
 	case "Precompiled":
 		return b.charsmapNormalizer(p, o.PrecompiledCharsmap)
-	case "BertNormalizer":
-		on := func(option *bool) bool { return option == nil || *option }
-		accents := on(o.Lowercase)
-		if o.StripAccents != nil {
-			accents = *o.StripAccents
-		}
-		return bertNormalizer(on(o.CleanText), on(o.HandleChineseChars), accents, on(o.Lowercase))
 	default:
-		b.unsupportedKind(p, kind, "BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, Precompiled, Prepend, Replace, Sequence, Strip, "+
-			"StripAccents")
+		b.unsupportedKind(p, kind,
+			"ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, Precompiled, Prepend, Replace, Sequence, Strip, StripAccents")
 		return nil
 	}
 }

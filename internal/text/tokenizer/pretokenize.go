@@ -112,23 +112,6 @@ func (b byteMapper) split(text string, first bool, yield func(string, bool)) {
 	yield(b.alphabet.encode(text), first)
 }
 
-// fixedLength cuts after every so many characters.
-type fixedLength int
-
-func (n fixedLength) split(text string, first bool, yield func(string, bool)) {
-	start, chars := 0, 0
-	for i := range text {
-		if chars == int(n) {
-			yield(text[start:i], first && start == 0)
-			start, chars = i, 0
-		}
-		chars++
-	}
-	if start < len(text) {
-		yield(text[start:], first && start == 0)
-	}
-}
-
 // metaspace writes spaces as a visible character, puts one in front and cuts before each.
 type metaspace struct {
 	replacement string
@@ -167,9 +150,7 @@ func (b *builder) preTokenizer(p part) []splitter {
 		PrependScheme    string `json:"prepend_scheme"`
 		Split            *bool
 		Delimiter        string
-		Length           *int
 	}
-	spaces := regexSplitter{setRegex(whiteSpace()), removed, false}
 	switch kind := b.read(p, &o); kind {
 	case "Sequence":
 		var all []splitter
@@ -197,27 +178,16 @@ func (b *builder) preTokenizer(p part) []splitter {
 		words := newRegex(&node{kind: nodeAlternate, subs: []*node{run(word), run(word.union(whiteSpace()...).complement())}})
 		return []splitter{regexSplitter{words, removed, true}}
 	case "WhitespaceSplit":
-		return []splitter{spaces}
-	case "BertPreTokenizer":
-		return []splitter{spaces, regexSplitter{setRegex(punctuation()), isolated, false}}
+		return []splitter{regexSplitter{setRegex(whiteSpace()), removed, false}}
 	case "CharDelimiterSplit":
 		return []splitter{regexSplitter{b.character(p, "delimiter", o.Delimiter), removed, false}}
-	case "FixedLength":
-		n := 5
-		if o.Length != nil {
-			n = *o.Length
-		}
-		if n < 1 {
-			b.fail(p, "its length is %d", n)
-		}
-		return []splitter{fixedLength(n)}
 	case "Metaspace":
 		cut := regexSplitter{b.character(p, "replacement", o.Replacement), mergedWithNext, false}
 		scheme := b.scheme(p, o.PrependScheme, o.AddPrefixSpace)
 		return []splitter{metaspace{o.Replacement, scheme, cut, o.Split != nil && !*o.Split}}
 	default:
-		b.unsupportedKind(p, kind, "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, FixedLength, Metaspace, Punctuation, "+
-			"Sequence, Split, Whitespace, WhitespaceSplit")
+		b.unsupportedKind(p, kind,
+			"ByteLevel, CharDelimiterSplit, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, WhitespaceSplit")
 		return nil
 	}
 }
