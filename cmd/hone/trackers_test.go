@@ -34,7 +34,7 @@ func TestDeadTrackers(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
 	for _, want := range []string{"note: mlflow does not take metrics; the run goes on", "note: mlflow: 4 rows were not sent; metrics.jsonl has them", "note: wandb: 4 rows were not sent",
-		"note: Prometheus cannot be shown all metrics: listen tcp", "none/hone.prom.tmp: no such file"} {
+		"note: Prometheus cannot be shown all metrics: listen tcp", "none/hone.prom: no such file"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, &said)
 		}

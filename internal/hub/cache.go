@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"hone/internal/atomicfile"
 	"hone/internal/fault"
 )
 
@@ -96,18 +98,7 @@ func replace(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // half of it helps nobody
-	}
-	return err
+	return atomicfile.Write(path, text, 0o644)
 }
 
 // link makes a snapshot's file: a link to its blob, relative, so that the cache can be moved.
@@ -122,8 +113,7 @@ func link(blob, path string) error {
 	if have, err := os.Readlink(path); err == nil && have == to {
 		return nil
 	}
-	tmp := path + ".hone-link"
-	_ = os.Remove(tmp) // of one that was killed
+	tmp := path + "." + rand.Text() + ".hone-link" // another process may make the same one
 	if err := os.Symlink(to, tmp); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hone/internal/atomicfile"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -329,10 +330,4 @@ func (e Env) logTo(dir *run.Dir) {
 }
 
 // WriteFile replaces a file whole.
-func WriteFile(path string, data []byte) error {
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
-}
+func WriteFile(path string, data []byte) error { return atomicfile.Write(path, data, 0o644) }

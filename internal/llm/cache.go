@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"hone/internal/atomicfile"
 	"hone/internal/digest"
 	"hone/internal/fault"
 )
@@ -77,7 +78,7 @@ func (c *Client) lookup(body []byte) (Response, bool, error) {
 	return r, true, nil
 }
 
-// store keeps an answer: written beside and renamed, so a reader meets a whole answer or none.
+// store keeps an answer: so that a reader meets a whole answer or none.
 func (c *Client) store(body []byte, r Response) error {
 	if c.o.CacheDir == "" {
 		return nil
@@ -91,21 +92,7 @@ func (c *Client) store(body []byte, r Response) error {
 		if err := os.MkdirAll(c.o.CacheDir, 0o700); err != nil {
 			return err
 		}
-		f, err := os.CreateTemp(c.o.CacheDir, ".answer-*")
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(b)
-		if err == nil {
-			err = f.Sync()
-		}
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = os.Rename(f.Name(), path)
-		}
-		if err != nil {
-			return errors.Join(err, os.Remove(f.Name()))
-		}
-		return nil
+		return atomicfile.Write(path, b, 0o600)
 	}()
 	if err != nil {
 		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep an answer that was paid for", Where: path, Err: err,

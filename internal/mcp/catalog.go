@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 
+	"hone/internal/atomicfile"
 	"hone/internal/chat"
 	"hone/internal/digest"
 	"hone/internal/fault"
@@ -183,30 +183,12 @@ func (c *Catalog) Save(path string) error {
 	e.SetIndent("", "  ")
 	err := e.Encode(c)
 	if err == nil {
-		err = writeAtomic(path, b.Bytes())
+		err = atomicfile.Write(path, b.Bytes(), 0o600)
 	}
 	if err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot write the catalog", Where: path, Err: err}
 	}
 	return nil
-}
-
-func writeAtomic(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // after the rename there is nothing to remove
-	if _, err = f.Write(data); err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }
 
 // Load reads what Save wrote. A file whose tools do not have the hash it states is a *fault.Error.

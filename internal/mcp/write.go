@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"hone/internal/atomicfile"
 	"hone/internal/fault"
 )
 
@@ -190,24 +191,15 @@ func insideServers(plain []byte) (int, error) {
 
 // replaceFile puts the whole of a text in the place of a file at once.
 func replaceFile(path string, text []byte) error {
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".mcp-*")
+	info, err := os.Stat(path)
 	if err != nil {
+		return atomicfile.Write(path, text, 0o644)
+	}
+	if err := atomicfile.Write(path, text, info.Mode().Perm()); err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the error is why
-	}
-	return err
+	return os.Chmod(path, info.Mode().Perm()) // what the umask took
 }

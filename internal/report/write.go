@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"hone/internal/atomicfile"
 	"hone/internal/console/sanitize"
 	"hone/internal/fault"
 )
@@ -43,11 +43,7 @@ func (p Page) Write(dir string) (Numbers, error) {
 }
 
 func replace(path string, text []byte) error {
-	err := os.WriteFile(path+".tmp", text, 0o644)
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
-	}
-	if err != nil {
+	if err := atomicfile.Write(path, text, 0o644); err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot write the report", Where: path, Err: err, Next: "make room there, then hone runs report"}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hone/internal/atomicfile"
 	"hone/internal/digest"
 	"hone/internal/fault"
 )
@@ -98,7 +99,7 @@ func (d *Dir) publish(tmp string, c Checkpoint, write func(string) error) error 
 	if err := os.Rename(tmp, c.Path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(c.Path))
+	return atomicfile.SyncFolder(filepath.Dir(c.Path))
 }
 
 // LatestCheckpoint returns the newest checkpoint of a stage that verifies; ok is false where there is none. Newer
@@ -188,5 +189,5 @@ func quarantine(dir, path, why string) (Quarantined, error) {
 	if err := os.Rename(path, to); err != nil {
 		return Quarantined{}, err
 	}
-	return Quarantined{path, to, why}, errors.Join(syncDir(filepath.Dir(path)), syncDir(root))
+	return Quarantined{path, to, why}, errors.Join(atomicfile.SyncFolder(filepath.Dir(path)), atomicfile.SyncFolder(root))
 }

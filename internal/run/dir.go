@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"hone/internal/atomicfile"
 	"hone/internal/digest"
 	"hone/internal/fault"
 )
@@ -236,7 +237,7 @@ func (d *Dir) openParts() error {
 	if err := d.export(); err != nil {
 		return err
 	}
-	return syncDir(d.Path)
+	return atomicfile.SyncFolder(d.Path)
 }
 
 // export makes the JSON-lines files again from the ledger and leaves them open for appending.

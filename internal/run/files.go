@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"hone/internal/atomicfile"
 )
 
 // lines appends JSON lines to a file, each by one write, so that a reader following it sees whole lines.
@@ -180,16 +182,7 @@ func writeFileSync(name string, data []byte) error {
 	if err := os.Rename(tmp, name); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(name))
-}
-
-// syncDir makes the names in a directory durable: a rename is on disk only once its directory is.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return atomicfile.SyncFolder(filepath.Dir(name))
 }
 
 // ConfigFile is the configuration that a run was begun with.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/atomicfile"
 	"hone/internal/digest"
 )
 
@@ -28,18 +29,7 @@ func (i Index) Add(path string) error {
 	if known, err := os.ReadFile(i.file(path)); err == nil && string(known) == string(text) {
 		return nil
 	}
-	f, err := os.CreateTemp(string(i), ".run-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), i.file(path))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.Write(i.file(path), text, 0o600)
 }
 
 func (i Index) file(path string) string {

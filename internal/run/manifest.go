@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"hone/internal/atomicfile"
 	"hone/internal/digest"
 	"hone/internal/fault"
 )
@@ -55,7 +56,7 @@ func sumAndSync(dir string) (map[string]fileSum, error) {
 			return err
 		}
 		if d.IsDir() {
-			return syncDir(path)
+			return atomicfile.SyncFolder(path)
 		}
 		if !d.Type().IsRegular() {
 			return fmt.Errorf("%s is not a regular file", path)

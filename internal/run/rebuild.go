@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hone/internal/atomicfile"
 	"hone/internal/digest"
 	"hone/internal/fault"
 )
@@ -26,7 +27,7 @@ func rebuildLedger(path string) (notes []string, err error) {
 		err = os.Rename(tmp, filepath.Join(path, ledgerFile))
 	}
 	if err == nil {
-		err = syncDir(path)
+		err = atomicfile.SyncFolder(path)
 	}
 	for _, q := range moved {
 		notes = append(notes, fmt.Sprintf("%s was moved to %s", filepath.Base(q.From), q.To))

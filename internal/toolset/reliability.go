@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hone/internal/atomicfile"
 	"hone/internal/fault"
 )
 
@@ -126,16 +127,5 @@ func (f File) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	t, err := os.CreateTemp(filepath.Dir(path), ".seen-*")
-	if err != nil {
-		return err
-	}
-	_, err = t.Write(append(text, '\n'))
-	if err = errors.Join(err, t.Close()); err == nil {
-		err = os.Rename(t.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(t.Name()) // the error is why
-	}
-	return err
+	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }

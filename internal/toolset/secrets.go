@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/atomicfile"
 	"hone/internal/fault"
 )
 
@@ -39,16 +39,7 @@ func keepSecrets(file, name string, secrets map[string]string) (string, error) {
 		}
 		fmt.Fprintf(&text, "%s=\"%s\"\n", variable, secrets[variable])
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // which has mode 0600
-	if err != nil {
-		return "", bad(err)
-	}
-	_, err = f.WriteString(text.String())
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the error is why
+	if err := atomicfile.Write(path, []byte(text.String()), 0o600); err != nil {
 		return "", bad(err)
 	}
 	return secretsFile(name), nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"hone/internal/atomicfile"
 	"hone/internal/digest"
 	"hone/internal/fault"
 )
@@ -244,17 +245,7 @@ func Save(path string, scenarios []Scenario) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".scenarios-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails harmlessly once renamed
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, data, 0o644)
 }
 
 // Encode writes scenarios as Save does: JSON lines, or an array with one scenario a line.

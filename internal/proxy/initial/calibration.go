@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"hone/internal/atomicfile"
 	"hone/internal/digest"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
@@ -184,11 +185,7 @@ func (c *Calibration) SaveBeside(folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(folder, File)
-	if err := os.WriteFile(path+".part", append(text, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
+	return atomicfile.Write(filepath.Join(folder, File), append(text, '\n'), 0o644)
 }
 
 // Load reads the calibration beside an adapter.

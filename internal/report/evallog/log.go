@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"hone/internal/atomicfile"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 )
@@ -125,25 +128,12 @@ func Write(dir string, run Run, c stats.Comparison, summary func(system string) 
 
 // replace writes a file whole or not at all.
 func replace(path string, l Log) error {
-	f, err := os.Create(path + ".tmp")
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	err = e.Encode(l)
-	if err == nil {
-		err = w.Flush()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		_ = os.Remove(path + ".tmp") // it is not whole
-		return err
-	}
-	return os.Rename(path+".tmp", path)
+	return atomicfile.WriteFrom(path, 0o644, func(f io.Writer) error {
+		w := bufio.NewWriter(f)
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return errors.Join(e.Encode(l), w.Flush())
+	})
 }
 
 // fileName is a name with what Inspect reads as a separator, or a file system does not take, as a hyphen.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"hone/internal/atomicfile"
 )
 
 // Tracker is a tracking server, or a program that speaks to one.
@@ -237,10 +239,7 @@ func (f *Follower) save() {
 		err = os.MkdirAll(filepath.Dir(f.file), 0o700)
 	}
 	if err == nil {
-		err = os.WriteFile(f.file+".tmp", append(text, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(f.file+".tmp", f.file)
+		err = atomicfile.Write(f.file, append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		f.warn(fmt.Sprintf("%s: what was sent cannot be noted, so a resumed run would send it again: %v", f.name, err))

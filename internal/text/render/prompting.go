@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hone/internal/atomicfile"
 	"hone/internal/chat"
 	"hone/internal/episode/rollout"
 	"hone/internal/fault"
@@ -94,19 +95,10 @@ func Save(dir string, r Renderer) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(dir, PromptingFile), append(text, '\n')); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, PromptingFile), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, TemplateFile), []byte(r.Template()))
-}
-
-// writeFile replaces a file whole.
-func writeFile(path string, data []byte) error {
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
+	return atomicfile.Write(filepath.Join(dir, TemplateFile), []byte(r.Template()), 0o644)
 }
 
 // ReadPrompting reads what Save wrote; found is false where the folder has no such file, as those that others made.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"hone/internal/atomicfile"
 	"hone/internal/config"
 	"hone/internal/digest"
 	"hone/internal/fault"
@@ -190,22 +191,7 @@ func (t Tried) keep() error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(t.file, text)
-}
-
-func writeWhole(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the error is why
-	}
-	return err
+	return atomicfile.Write(t.file, text, 0o600)
 }
 
 // try takes an entry as far as it comes; t.Outcome says where that is.
@@ -380,7 +366,7 @@ func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a to
 	t.InstallSeconds = time.Since(began).Seconds()
 	text, err := json.Marshal(in)
 	if err == nil {
-		err = writeWhole(note, text)
+		err = atomicfile.Write(note, text, 0o600)
 	}
 	return in, err
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
 	"regexp"
 	"time"
 
+	"hone/internal/atomicfile"
 	"hone/internal/run/metrics"
 )
 
@@ -111,11 +111,7 @@ func (e *Prometheus) write() {
 	}
 	var text bytes.Buffer
 	e.meter.Write(&text)
-	err := os.WriteFile(e.o.File+".tmp", text.Bytes(), 0o644)
-	if err == nil {
-		err = os.Rename(e.o.File+".tmp", e.o.File)
-	}
-	if err != nil {
+	if err := atomicfile.Write(e.o.File, text.Bytes(), 0o644); err != nil {
 		e.broken = true
 		e.o.Warn(err)
 	}
