@@ -280,7 +280,7 @@ func TestAgentSessions(t *testing.T) {
 		}
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		if d.count() != 0 || server.sessions.count() != 0 {
+		if d.count() != 0 || len(server.sessions.open) != 0 {
 			t.Errorf("%d sessions are open behind their time", d.count())
 		}
 	})

@@ -123,10 +123,3 @@ func (k *sessions) close() {
 		_ = x.Close()
 	}
 }
-
-// count is how many sessions are open.
-func (k *sessions) count() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.open)
-}

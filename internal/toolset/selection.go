@@ -35,7 +35,7 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 	}
 	tokens := size / bytesOfToken
 	if share := c.MCP.SearchShare; share > 0 && selection.SearchNeeded(tokens, c.Model.Context, share) {
-		s := selection.NewSearch(pool, all, selection.SearchOptions{})
+		s := selection.NewSearch(pool, all)
 		list := s.ToolList()
 		return Selection{Tools: s, List: list,
 			Why: fmt.Sprintf("the %d tools take about %d tokens, more than %g of the context (mcp.search_share): they are searched with %s",

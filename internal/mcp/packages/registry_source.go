@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,15 +67,6 @@ func ParseSource(text string) (Source, error) {
 	}
 	s.url = strings.TrimSuffix(s.url, "/")
 	return s, nil
-}
-
-// Host is the host that the source is on; "" for files.
-func (s Source) Host() string {
-	u, err := url.Parse(s.url)
-	if err != nil {
-		return ""
-	}
-	return u.Host
 }
 
 // Key is the variable that a key for the list may be given in; "" where it takes none.

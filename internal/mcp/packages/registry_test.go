@@ -350,8 +350,9 @@ func TestHostileEntries(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
-	for text, want := range map[string]string{"": "registry.modelcontextprotocol.io", "smithery": "api.smithery.ai", "glama=https://mirror.example/x": "mirror.example", "https://own.example": "own.example", "testdata": ""} {
-		if s, err := ParseSource(text); err != nil || s.Host() != want {
+	for text, want := range map[string]string{"": "https://registry.modelcontextprotocol.io", "smithery": "https://api.smithery.ai/servers", "glama=https://mirror.example/x": "https://mirror.example/x",
+		"https://own.example": "https://own.example", "testdata": ""} {
+		if s, err := ParseSource(text); err != nil || s.url != want {
 			t.Errorf("%q: %+v %v", text, s, err)
 		}
 	}

@@ -33,14 +33,6 @@ func (c *Copies) Add(draft, output chat.Message, right bool) {
 	}
 }
 
-// Share is a part of the rows, 0 of none.
-func (c Copies) Share(n int) float64 {
-	if c.Rows == 0 {
-		return 0
-	}
-	return float64(n) / float64(c.Rows)
-}
-
 // Overlap is the share of the tokens of two texts that both have: 2 |A and B| / (|A| + |B|), as multisets of words, numbers and signs.
 func Overlap(a, b string) float64 {
 	x, y := words(a), words(b)

@@ -13,29 +13,20 @@ import (
 	"hone/internal/fault"
 )
 
-// SearchOptions of a Search. 0 takes the default in brackets.
-type SearchOptions struct {
-	Results int      // tools that one search finds [5]
-	Always  []string // names of tools that are offered from the start
-}
-
 // Search is progressive discovery as a decorator: an episode begins with one tool, which finds others by their words.
 // A result of it holds the definitions of what it found, and from the next turn on those can be called. So the prompt
 // only grows at its end, as prefix caches and the rendering of turns need it.
 type Search struct {
-	inner environment.Tools
-	tools []chat.Tool
-	index *Index
-	o     SearchOptions
-	name  string // of the search tool
+	inner   environment.Tools
+	tools   []chat.Tool
+	index   *Index
+	results int    // tools that one search finds
+	name    string // of the search tool
 }
 
 // NewSearch decorates the sessions of inner, whose catalog's tools these are.
-func NewSearch(inner environment.Tools, tools []chat.Tool, o SearchOptions) *Search {
-	if o.Results <= 0 {
-		o.Results = 5
-	}
-	s := &Search{inner: inner, tools: tools, index: NewIndex(tools), o: o, name: "search_tools"}
+func NewSearch(inner environment.Tools, tools []chat.Tool) *Search {
+	s := &Search{inner: inner, tools: tools, index: NewIndex(tools), results: 5, name: "search_tools"}
 	for slices.ContainsFunc(tools, func(t chat.Tool) bool { return t.Name == s.name }) {
 		s.name += "_"
 	}
@@ -50,15 +41,9 @@ func SearchNeeded(numTokens, context int, share float64) bool {
 
 // ToolList is what the model is shown from the start.
 func (s *Search) ToolList() []chat.Tool {
-	list := []chat.Tool{{Name: s.name,
+	return []chat.Tool{{Name: s.name,
 		Description: fmt.Sprintf("Finds tools by what they do. There are %d tools in all; those found can be called from the next turn on.", len(s.tools)),
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"words that say what the tool should do"}},"required":["query"],"additionalProperties":false}`)}}
-	for _, t := range s.tools {
-		if slices.Contains(s.o.Always, t.Name) {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // Open opens a session that knows no tools yet but ToolList's. The session is a *SearchSession.
@@ -130,7 +115,7 @@ func (s *SearchSession) answer(call chat.ToolCall) trajectory.ToolResult {
 		return trajectory.ToolResult{Status: trajectory.CallInvalid, Text: "Error: " + why, Error: why}
 	}
 	ranked := s.search.index.Rank(*arguments.Query)
-	found := ranked[:min(len(ranked), s.search.o.Results)]
+	found := ranked[:min(len(ranked), s.search.results)]
 	if len(found) == 0 {
 		return trajectory.ToolResult{Status: trajectory.CallOK, Text: "No tool matches; try other words."}
 	}

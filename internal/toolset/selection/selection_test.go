@@ -228,8 +228,9 @@ func call(name, arguments string) chat.ToolCall {
 
 func TestSearch(t *testing.T) {
 	inner := &fake{}
-	s := NewSearch(inner, many(100), SearchOptions{Results: 2, Always: []string{"tool9"}})
-	if got := namesIn(s.ToolList()); !slices.Equal(got, []string{"search_tools", "tool9"}) {
+	s := NewSearch(inner, many(100))
+	s.results = 2
+	if got := namesIn(s.ToolList()); !slices.Equal(got, []string{"search_tools"}) {
 		t.Fatalf("%v", got)
 	}
 	opened, err := s.Open(t.Context(), "e")
@@ -237,13 +238,13 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := opened.(*SearchSession)
-	// One turn: a search, a tool it finds, one that is always there, one that is nowhere, and searches that fail.
-	results := session.Call(t.Context(), []chat.ToolCall{call("search_tools", `{"query":"thing42"}`), call("tool42", "{}"), call("tool9", "{}"),
+	// One turn: a search, a tool it finds, one that is nowhere, and searches that fail.
+	results := session.Call(t.Context(), []chat.ToolCall{call("search_tools", `{"query":"thing42"}`), call("tool42", "{}"),
 		call("nowhere", "{}"), call("search_tools", `{"q":1}`), call("search_tools", `{"query":"zebra"}`), call("search_tools", `{}`)})
 	for i, want := range []struct {
 		status trajectory.CallStatus
 		text   string
-	}{{trajectory.CallOK, `"name":"tool42"`}, {trajectory.CallInvalid, "call search_tools first"}, {trajectory.CallOK, "did tool9"},
+	}{{trajectory.CallOK, `"name":"tool42"`}, {trajectory.CallInvalid, "call search_tools first"},
 		{trajectory.CallOK, "did nowhere"}, {trajectory.CallInvalid, `want {"query"`}, {trajectory.CallOK, "No tool matches"}, {trajectory.CallInvalid, "invalid"}} {
 		if results[i].Status != want.status || !strings.Contains(results[i].Text, want.text) {
 			t.Errorf("call %d: %+v, want %+v", i, results[i], want)
@@ -252,28 +253,28 @@ func TestSearch(t *testing.T) {
 			t.Errorf("call %d: marked as a search: %v", i, !searched)
 		}
 	}
-	if got := namesIn(session.Offered()); !slices.Equal(got, []string{"search_tools", "tool9", "tool42"}) {
+	if got := namesIn(session.Offered()); !slices.Equal(got, []string{"search_tools", "tool42"}) {
 		t.Errorf("offered %v", got)
 	}
 	// The next turn may call what was found, and a search for more words finds no more than Results.
 	results = session.Call(t.Context(), []chat.ToolCall{call("tool42", "{}"), call("search_tools", `{"query":"handles the system"}`)})
-	if results[0].Text != "did tool42" || strings.Count(results[1].Text, `"function"`) != 4 || len(session.Offered()) != 5 {
+	if results[0].Text != "did tool42" || strings.Count(results[1].Text, `"function"`) != 4 || len(session.Offered()) != 4 {
 		t.Errorf("%+v, offered %v", results, namesIn(session.Offered()))
 	}
-	if len(inner.sent) != 3 {
+	if len(inner.sent) != 2 {
 		t.Errorf("sent %v", inner.sent)
 	}
 	if err := session.Close(); err != nil || inner.closed != 1 {
 		t.Errorf("closed %d times, %v", inner.closed, err)
 	}
 	other, err := s.Open(t.Context(), "f")
-	if err != nil || len(other.(*SearchSession).Offered()) != 2 {
+	if err != nil || len(other.(*SearchSession).Offered()) != 1 {
 		t.Errorf("what one episode found, another knows: %v", err)
 	}
 }
 
 func TestSearchNames(t *testing.T) {
-	s := NewSearch(&fake{err: errors.New("down")}, []chat.Tool{tool("search_tools", "the server's own")}, SearchOptions{})
+	s := NewSearch(&fake{err: errors.New("down")}, []chat.Tool{tool("search_tools", "the server's own")})
 	if got := s.ToolList()[0].Name; got != "search_tools_" {
 		t.Error(got)
 	}
