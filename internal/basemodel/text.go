@@ -228,10 +228,7 @@ func (t *Text) ToolFormat() (toolcall.Format, error) {
 	if err != nil {
 		return toolcall.Format{}, err
 	}
-	if v, ok := r.(*render.Vendor); ok {
-		return v.ToolFormat(), nil
-	}
-	return toolcall.Hermes(), nil
+	return r.ToolFormat(), nil
 }
 
 func (t *Text) vocabulary() render.Vocabulary {

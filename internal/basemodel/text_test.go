@@ -68,9 +68,8 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 			}
 			continue
 		}
-		v, vendor := r.(*render.Vendor)
-		if err != nil || vendor != tc.vendor || vendor && v.ToolFormat().Name() != tc.format {
-			t.Errorf("%s: got a %T, %v", name, r, err)
+		if err != nil || (r.Prompting().Template != "") != tc.vendor || tc.vendor && r.Prompting().ToolFormat != tc.format {
+			t.Errorf("%s: got %+v, %v", name, r, err)
 		}
 	}
 }
@@ -153,8 +152,6 @@ func TestTextOfAFolder(t *testing.T) {
 		t.Error("a folder without a tokenizer was accepted")
 	}
 }
-
-var _ = []render.Renderer{(*render.ChatML)(nil), (*render.Vendor)(nil)}
 
 func TestSequencesAreOneRowInChatML(t *testing.T) {
 	w, err := ReadText(config.Model{}, &modelfile.Model{Path: "m.gguf", Vocabulary: letters("")})

@@ -51,8 +51,8 @@ func Render(ctx context.Context, h *host.Host, c config.Model, o RenderOptions) 
 		}
 		return eachLine(ctx, h, func(in renderLine) (any, error) { return nil, in.view(out, r, w.Tokenizer, colour) })
 	}
-	if v, ok := r.(*render.Vendor); ok {
-		t, err := jinja.Compile(w.Name, v.Template())
+	if r.Prompting().Template != "" {
+		t, err := jinja.Compile(w.Name, r.Template())
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (in renderLine) conversation() (messages []chat.Message, tools []chat.Tool,
 	return messages, tools, nil
 }
 
-// renderText is for ChatML, which is not made from a template.
+// renderText is for ChatML, whose spans are the assistant's messages.
 func renderText(r render.Renderer, tok *tokenizer.Tokenizer, in renderLine) (any, error) {
 	messages, tools, err := in.conversation()
 	if err != nil {

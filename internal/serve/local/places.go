@@ -140,9 +140,8 @@ func (p *places) model(name string, r render.Renderer) serve.Model {
 			}
 			return r.Reader(prompt)
 		},
-		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words}}
-	m.Shape.Opens = render.Opens(r)
-	if frame, ok := render.Frame(r); ok {
+		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words, Opens: r.Opens}}
+	if frame, ok := r.ToolFormat().Frame(); ok {
 		held := grammar.Frame(frame)
 		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader { return r.Reader(prompt).Held(frame) }
 	}

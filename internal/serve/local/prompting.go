@@ -58,7 +58,7 @@ func readTemplate(folder string) (system, template string, err error) {
 	return templateSystem(string(text)), string(text), err
 }
 
-// templateSystem is the default system message of a template that render.ChatML wrote; empty where it finds none.
+// templateSystem is the default system message of a template that render.NewChatML wrote; empty where it finds none.
 func templateSystem(template string) string {
 	for line := range strings.Lines(template) {
 		literal, ok := strings.CutPrefix(strings.TrimSpace(line), "{%- set system = '")

@@ -8,11 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
 	"hone/internal/text/tokenizer"
 )
-
-var _ rollout.Renderer = (*ChatML)(nil)
 
 var tools = []chat.Tool{{Name: "hash", Description: "Hashes text.", InputSchema: []byte(`{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}`)}}
 
@@ -126,25 +123,24 @@ func TestContentMakesNoSpecialIDs(t *testing.T) {
 	})
 }
 
-func TestBridgeClosesTheMessage(t *testing.T) {
+func TestNextClosesTheMessage(t *testing.T) {
 	c := newChatML(t, Options{})
 	cut := c.tok.EncodeOrdinary("never en")
-	after := []chat.Message{{Role: chat.ToolRole, Content: "a"}, {Role: chat.ToolRole, Content: "b"}}
 	const rest = "\n<|im_start|>user\n<tool_response>\na\n</tool_response>\n<tool_response>\nb\n</tool_response><|im_end|>\n<|im_start|>assistant\n"
-	endOfText := c.StopIDs()[1]
 	for name, g := range map[string]struct {
 		completion []int32
 		want       string
 	}{
 		"cut":            {cut, "<|im_end|>" + rest},
 		"empty":          {nil, "<|im_end|>" + rest},
-		"stopped":        {append(slices.Clone(cut), c.end), rest},
-		"another stop":   {append(slices.Clone(cut), endOfText), "<|im_end|>" + rest},
+		"stopped":        {append(slices.Clone(cut), c.StopIDs()[0]), rest},
 		"end in content": {c.tok.EncodeOrdinary("<|im_end|>"), "<|im_end|>" + rest},
 	} {
-		got, err := c.bridge(g.completion, after)
-		if err != nil || !slices.Equal(got, c.tok.Encode(g.want)) {
-			t.Errorf("%s: got %q (%v), want %q", name, c.tok.Decode(got), err, g.want)
+		m, _ := c.Parse(g.completion)
+		messages := []chat.Message{{Role: chat.User, Content: "q"}, m, {Role: chat.ToolRole, Content: "a"}, {Role: chat.ToolRole, Content: "b"}}
+		got, rewrite, err := c.Next(messages, 1, g.completion, nil)
+		if err != nil || rewrite != "" || !slices.Equal(got, c.tok.Encode(g.want)) {
+			t.Errorf("%s: got %q (%v), rewrite %q, want %q", name, c.tok.Decode(got), err, rewrite, g.want)
 		}
 	}
 }
@@ -152,7 +148,7 @@ func TestBridgeClosesTheMessage(t *testing.T) {
 func TestParseKeepsBadCalls(t *testing.T) {
 	c := newChatML(t, Options{})
 	const text = "x\n<tool_call>\n{\"name\": \"hash\""
-	m, parseError := c.Parse(append(c.tok.EncodeOrdinary(text), c.end))
+	m, parseError := c.Parse(append(c.tok.EncodeOrdinary(text), c.StopIDs()[0]))
 	if m.Content != text || len(m.ToolCalls) != 0 || !strings.Contains(parseError, "unterminated") {
 		t.Errorf("got %+v %q", m, parseError)
 	}
@@ -166,7 +162,7 @@ func TestParseKeepsBadCalls(t *testing.T) {
 }
 
 // trainingRow is the one row of a conversation.
-func trainingRow(c *ChatML, messages []chat.Message, tools []chat.Tool) (ids []int32, trained []bool, err error) {
+func trainingRow(c *Vendor, messages []chat.Message, tools []chat.Tool) (ids []int32, trained []bool, err error) {
 	rows, err := c.Sequences(messages, 0, tools)
 	if err != nil {
 		return nil, nil, err

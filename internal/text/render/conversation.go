@@ -26,7 +26,14 @@ type conversation struct {
 
 func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conversation, error) {
 	messages, at := inOrder(messages)
-	shift := 0
+	shift, described := 0, tools
+	if own := v.options.own; own != nil {
+		var err error
+		if messages, shift, err = own.withSystem(messages, tools); err != nil {
+			return nil, err
+		}
+		described = nil
+	}
 	if s := v.options.System; s != "" && (len(messages) == 0 || messages[0].Role != chat.System) {
 		messages = append([]chat.Message{{Role: chat.System, Content: s}}, messages...)
 		shift = 1
@@ -47,7 +54,7 @@ func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conv
 		c.values = append(c.values, value)
 	}
 	var listed []chat.Value
-	for _, tool := range tools {
+	for _, tool := range described {
 		value, err := toolValue(tool)
 		if err != nil {
 			return nil, err
@@ -92,7 +99,7 @@ func (v *Vendor) messageValue(m chat.Message) (chat.Value, error) {
 			return nil, badMessage(m, fmt.Sprintf("the arguments of its call of %q are not a JSON object: %.200s", call.Name, call.Arguments))
 		}
 		if v.textArguments {
-			arguments = call.Arguments
+			arguments = text
 		}
 		calls = append(calls, chat.NewObject("id", call.ID, "type", role("function"),
 			"function", chat.NewObject("name", call.Name, "arguments", arguments)))

@@ -9,7 +9,6 @@ import (
 	"hone/internal/policy"
 	"hone/internal/text/grammar"
 	"hone/internal/text/tokenizer"
-	"hone/internal/text/toolcall"
 )
 
 // TokenTexts is the vocabulary of a tokenizer, for grammars, of as many ids as the model has logits.
@@ -20,39 +19,13 @@ func TokenTexts(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
 	})
 }
 
-// Frame is how calls are written under a renderer. It is false where their arguments do not stand there as JSON, so that none can be held to a schema.
-func Frame(r Renderer) (toolcall.Frame, bool) {
-	f, err := toolFormat(r)
-	if err != nil {
-		return toolcall.Frame{}, false
-	}
-	return f.Frame()
-}
-
-func toolFormat(r Renderer) (toolcall.Format, error) {
-	name := r.Prompting().ToolFormat
-	if name == "" { // hone's own form
-		name = toolcall.Hermes().Name()
-	}
-	return toolcall.ByName(name)
-}
-
-// Opens returns a function of a prompt: where that has begun the model's reasoning, the text that ends it; else "". It is nil where no prompt does.
-func Opens(r Renderer) func(prompt []int32) string {
-	if v, ok := r.(*Vendor); ok {
-		return v.Opens
-	}
-	return nil
-}
-
 // Calls holds completions to one call of a tool, or to none. It is safe for use from many goroutines.
 type Calls struct {
-	words  *grammar.Vocabulary
-	frame  grammar.Frame
-	marks  []*grammar.Mark // of calls
-	opens  func(prompt []int32) string
-	closes string // what ends reasoning
-	stops  []int32
+	words *grammar.Vocabulary
+	frame grammar.Frame
+	marks []*grammar.Mark // of calls
+	r     Renderer
+	stops []int32
 
 	mu       sync.Mutex
 	grammars map[string]*grammar.Grammar // by tool and schema
@@ -60,18 +33,12 @@ type Calls struct {
 
 // NewCalls returns what holds a model of words under a renderer to calls. It is false where its form of calls cannot be held to a schema.
 func NewCalls(words *grammar.Vocabulary, r Renderer) (*Calls, bool) {
-	format, err := toolFormat(r)
-	if err != nil {
-		return nil, false
-	}
+	format := r.ToolFormat()
 	frame, ok := format.Frame()
 	if !ok {
 		return nil, false
 	}
-	c := &Calls{words: words, frame: grammar.Frame(frame), opens: Opens(r), stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
-	if v, ok := r.(*Vendor); ok {
-		c.closes = v.Closes()
-	}
+	c := &Calls{words: words, frame: grammar.Frame(frame), r: r, stops: r.StopIDs(), grammars: map[string]*grammar.Grammar{}}
 	for _, mark := range format.Marks() {
 		c.marks = append(c.marks, words.Mark(mark))
 	}
@@ -95,13 +62,11 @@ func (c *Calls) None(prompt []int32, thinks bool) policy.Constraint {
 
 // after is the end of the reasoning of a completion, "" where it has none.
 func (c *Calls) after(prompt []int32, thinks bool) string {
-	if c.opens != nil {
-		if end := c.opens(prompt); end != "" {
-			return end
-		}
+	if end := c.r.Opens(prompt); end != "" {
+		return end
 	}
 	if thinks {
-		return c.closes
+		return c.r.Closes()
 	}
 	return ""
 }

@@ -92,7 +92,7 @@ func TestACompletionIsOneCall(t *testing.T) {
 			t.Fatalf("%s: %v", m.ToolCalls[0].Arguments, why)
 		}
 	})
-	calls.closes = "</think>" // a model that reasons is held from the end of that on
+	calls.r = thinker{r} // a model that reasons is held from the end of that on
 	end := tok.Encode("</think>")
 	begins := func(thinks bool, said []int32) (n int, call bool) {
 		c, err := calls.Call(tools[0], nil, thinks)
@@ -193,3 +193,8 @@ func TestACompletionWithoutACall(t *testing.T) {
 		}
 	})
 }
+
+// thinker is a renderer of a model that reasons.
+type thinker struct{ Renderer }
+
+func (thinker) Closes() string { return "</think>" }

@@ -41,7 +41,7 @@ var vocabulary = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
 	return tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.Types, PreTokenizer: v.Pre})
 })
 
-func newChatML(tb testing.TB, o Options) *ChatML {
+func newChatML(tb testing.TB, o Options) *Vendor {
 	tb.Helper()
 	tok, err := vocabulary()
 	if err != nil {

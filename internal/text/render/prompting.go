@@ -15,15 +15,21 @@ import (
 	"hone/internal/text/toolcall"
 )
 
-// Renderer is what both ChatML and Vendor are.
+// Renderer is what a Vendor is.
 type Renderer interface {
 	rollout.Renderer
 	// Reader reads a completion's text as it grows; prompt is what it was sampled behind.
 	Reader(prompt []int32) *Reader
+	// Opens returns the tag that ends the reasoning where a prompt has begun it, and "" where it has not.
+	Opens(prompt []int32) string
+	// Closes returns the tag that ends the model's reasoning, and "" where it has none.
+	Closes() string
 	// Sequences renders a conversation as training rows, in which its assistant messages from first on are trained.
 	Sequences(messages []chat.Message, first int, tools []chat.Tool) ([]Sequence, error)
 	// Template is Jinja text with which another server prompts the same, given neither a system message nor variables.
 	Template() string
+	// ToolFormat is how the model writes calls.
+	ToolFormat() toolcall.Format
 	// Prompting is all that makes the renderer, but for the vocabulary.
 	Prompting() Prompting
 }
@@ -68,13 +74,11 @@ func (p Prompting) Renderer(v Vocabulary, name string) (Renderer, error) {
 	return NewVendor(v.Tokenizer, o)
 }
 
-// Prompting implements Renderer.
-func (c *ChatML) Prompting() Prompting {
-	return Prompting{System: c.options.System, ToolList: c.options.ToolFormat}
-}
-
 // Prompting implements Renderer. The form of the calls is named also where the template told it.
 func (v *Vendor) Prompting() Prompting {
+	if own := v.options.own; own != nil {
+		return Prompting{System: own.System, ToolList: own.ToolFormat}
+	}
 	return Prompting{System: v.options.System, Template: v.options.Template, Variables: v.options.Variables, ToolFormat: v.format.Name()}
 }
 

@@ -125,18 +125,11 @@ func spaced(messages []chat.Message) []chat.Message {
 }
 
 func vocabularyOf(r Renderer) Vocabulary {
-	if v, ok := r.(*Vendor); ok {
-		return Vocabulary{v.tok, v.options.BOS, v.options.EOS}
-	}
-	return Vocabulary{Tokenizer: r.(*ChatML).tok}
+	v := r.(*Vendor)
+	return Vocabulary{v.tok, v.options.BOS, v.options.EOS}
 }
 
-func formatOf(r Renderer) toolcall.Format {
-	if v, ok := r.(*Vendor); ok {
-		return v.format
-	}
-	return toolcall.Hermes()
-}
+func formatOf(r Renderer) toolcall.Format { return r.(*Vendor).format }
 
 func TestPromptingThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{

@@ -328,7 +328,7 @@ func TestSpansOfChatML(t *testing.T) {
 	}
 	ids := rows[0].IDs
 	want := map[int]string{0: "<|im_start|>system\ns<|im_end|>\n", 1: "<|im_start|>user\nq<|im_end|>\n", 2: "<tool_call>\n{\"name\": \"hash\", \"arguments\": {}}\n</tool_call><|im_end|>",
-		4: "<|im_start|>user\n<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response><|im_end|>\n", 5: "a<|im_end|>"}
+		3: "\n<|im_start|>user\n<tool_response>\n1\n</tool_response>", 4: "\n<tool_response>\n2\n</tool_response><|im_end|>\n", 5: "a<|im_end|>"}
 	for _, s := range rows[0].Spans {
 		if got := c.tok.Decode(ids[s.Start:s.End]); got != want[s.Message] {
 			t.Errorf("message %d is %q, want %q", s.Message, got, want[s.Message])

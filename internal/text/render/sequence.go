@@ -35,7 +35,7 @@ type turn struct {
 
 // turn asks the template for the completion that message i is.
 func (c *conversation) turn(i int) (turn, error) {
-	if i == 0 { // templates are not made for a conversation of no messages, and many refuse it
+	if i == 0 && c.v.options.own == nil { // templates are not made for a conversation of no messages, and many refuse it
 		return turn{}, badMessage(c.messages[i], "nothing stands before it, so that nothing prompts for it")
 	}
 	prompt, _, err := c.text(i, true)
@@ -134,6 +134,9 @@ func (c *conversation) readsBack(m chat.Message, t turn, ids []int32) error {
 			why = fmt.Sprintf("its call %s(%s) is read as %s(%s)", m.ToolCalls[i].Name, m.ToolCalls[i].Arguments, r.Calls[i].Name, r.Calls[i].Arguments)
 		}
 	}
+	if why == "" && c.v.options.own != nil && r.Content != m.Content {
+		why = "its content is read otherwise"
+	}
 	if why != "" {
 		return badMessage(m, "the model could not write it so that it is read back: "+why)
 	}
@@ -209,7 +212,7 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 	var out []Sequence
 	var s *sequence
 	for i, m := range c.messages {
-		if m.Role != chat.Assistant || i-c.shift < first || i == 0 { // what begins a conversation answers nothing
+		if m.Role != chat.Assistant || i-c.shift < first || i == 0 && v.options.own == nil { // what begins a conversation answers nothing
 			continue
 		}
 		t, err := c.turn(i)

@@ -35,11 +35,6 @@ func (v *Vendor) Reader(prompt []int32) *Reader {
 	return v.reasoning.reader(v.format, v.Opens(prompt) != "", toolcall.Options{})
 }
 
-// Reader returns a reader of a completion, whatever the prompt.
-func (c *ChatML) Reader([]int32) *Reader {
-	return reasoning{}.reader(toolcall.Hermes(), false, toolcall.Options{})
-}
-
 // WithoutCalls makes r, which has read nothing yet, one that finds no calls: where no tools were offered, what looks like one is text. In
 // the harmony form texts stand in channels, and nothing changes.
 func (r *Reader) WithoutCalls() *Reader {
@@ -235,6 +230,9 @@ func (v *Vendor) Closes() string { return v.reasoning.close }
 
 // Opens returns the tag that ends the reasoning where a prompt has begun it, and "" where it has not.
 func (v *Vendor) Opens(prompt []int32) string {
+	if v.reasoning.open == "" {
+		return ""
+	}
 	if _, opened, closed := v.reasoning.opening(v.tok.Decode(prompt[max(0, len(prompt)-openingTail):])); opened && !closed {
 		return v.reasoning.close
 	}

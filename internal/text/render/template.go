@@ -4,40 +4,12 @@ import (
 	_ "embed" // the template's text
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/fault"
 	"hone/internal/jinja"
 )
-
-//go:embed chatml.jinja
-var chatmlTemplate string
-
-//go:embed compact.jinja
-var compactTemplate string
-
-// Template is the chat template that makes other servers prompt as ChatML does, for chat_template.jinja beside the
-// weights.
-//
-// Such a server tokenises the whole text again, so its ids are ChatML's unless message content looks like a special
-// token or an assistant's begins with white space. Numbers in tools' schemas are written as Python does (1.50 is 1.5).
-func (c *ChatML) Template() string {
-	text, line, before, after := compactTemplate+chatmlTemplate, "compact_tool(tool.function or tool)", beforeCompact, afterCompact
-	if c.options.ToolFormat == ToolsJSON {
-		text, line, before, after = chatmlTemplate, "tool | tojson", beforeJSON, afterJSON
-	}
-	return strings.NewReplacer(
-		"@SYSTEM@", jinjaString(c.options.System),
-		"@TOOL_LINE@", line,
-		"@BEFORE_TOOLS@", jinjaString(before),
-		"@TOOLS_ALONE@", jinjaString(strings.TrimLeft(before, "\n")),
-		"@AFTER_TOOLS@", jinjaString(after),
-		"@MAX_REFERENCES@", strconv.Itoa(maxReferences),
-		"@MAX_FOLLOWED@", strconv.Itoa(maxFollowed),
-	).Replace(text)
-}
 
 // OwnSystem is the system message that a chat template writes in ChatML's form where a conversation has none, as SmolLM2's
 // does; empty where it writes none.

@@ -22,14 +22,13 @@ const (
 	afterCompact  = "\n\nTo call a tool, write:\n<tool_call>\n{\"name\": \"tool\", \"arguments\": {\"param\": value}}\n</tool_call>"
 )
 
-// SystemText is the content of a system message that offers tools; system itself where there are none. A server that
-// prompts by Template in the compact format is to be sent this as its system message.
-func (c *ChatML) SystemText(system string, tools []chat.Tool) (string, error) {
+// systemText is the content of a system message that offers tools; system itself where there are none.
+func (o Options) systemText(system string, tools []chat.Tool) (string, error) {
 	if len(tools) == 0 {
 		return system, nil
 	}
 	before, line, after := beforeCompact, compactTool, afterCompact
-	if c.options.ToolFormat == ToolsJSON {
+	if o.ToolFormat == ToolsJSON {
 		before, line, after = beforeJSON, jsonTool, afterJSON
 	}
 	var b strings.Builder

@@ -23,6 +23,7 @@ type VendorOptions struct {
 	System    string          // for conversations that do not begin with a system message; empty leaves it to the template
 	Variables *chat.Object    // more variables, such as enable_thinking; one that the template never reads is an error; may be nil
 	Now       time.Time       // for templates that write the date; the zero value is defaultNow
+	own       *Options        // of NewChatML, which lists the tools itself; nil for others' templates
 }
 
 // defaultNow is a fixed date, so that a run prompts the same on the day it is resumed and on the day it is served.
@@ -201,6 +202,9 @@ func (v *Vendor) learn() error {
 
 // learnArguments finds out in which form the template takes a call's arguments.
 func (v *Vendor) learnArguments() {
+	if v.textArguments = v.options.own != nil; v.textArguments {
+		return // so that they stay as they were sampled
+	}
 	for _, v.textArguments = range []bool{false, true} {
 		c, err := v.conversation(probeTurn(probeCall("")), v.probeTools)
 		if err != nil {
@@ -249,7 +253,12 @@ func (v *Vendor) StopIDs() []int32 { return slices.Clone(v.stops) }
 
 // Template is the template's text, for chat_template.jinja beside the weights. It begins with what other servers are not
 // given: the system message, the values of Variables, and the date.
-func (v *Vendor) Template() string { return presets(v.options) + v.options.Template }
+func (v *Vendor) Template() string {
+	if own := v.options.own; own != nil {
+		return own.template()
+	}
+	return presets(v.options) + v.options.Template
+}
 
 // ToolFormat is how the model writes calls.
 func (v *Vendor) ToolFormat() toolcall.Format { return v.format }
