@@ -2,11 +2,8 @@ package toolcall
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
-
-	"hone/internal/chat"
 )
 
 // maxHeader bounds what may stand between a mark and the bracket that begins the calls.
@@ -59,30 +56,15 @@ func bracketFormats() []Format {
 		}}
 	}
 	return []Format{
-		{name: "llama3_json", also: []string{"llama4_json", "llama3"}, lead: 1, join: "\n", blank: space + ";", id: callID, machine: llama,
-			emit: emitEach("; ", func(w *emitter, c chat.ToolCall) error {
-				w.text(jsonObject(c, "parameters", ""))
-				return nil
-			})},
-		{name: "pythonic", also: []string{"llama4_pythonic", "toolace"}, lead: 1, join: "\n", blank: space, id: callID, machine: python, emit: emitPythonic},
+		{name: "llama3_json", also: []string{"llama4_json", "llama3"}, lead: 1, blank: space + ";", id: callID, machine: llama,
+			frame: Frame{Open: nameKey, Middle: `", "parameters": `, Close: "}", Between: "; "}, marks: []string{"{"}},
+		{name: "pythonic", also: []string{"llama4_pythonic", "toolace"}, lead: 1, blank: space, id: callID, machine: python},
 		{name: "mistral", also: []string{"mistral_v11", "devstral", "ministral"}, blank: space, id: nineDigits, validID: isNineAlphanumerics, machine: mistral,
-			emit: emitEach("", func(w *emitter, c chat.ToolCall) error {
-				w.text(mistralMark, c.Name, "[ARGS]", c.Arguments)
-				if !isName(c.Name) {
-					return fmt.Errorf("tool call %q: this form cannot carry the name", c.Name)
-				}
-				return nil
-			})},
-		{name: "mistral_v3", also: []string{"mistral_v7", "mistral_nemo"}, blank: space, id: nineDigits, validID: isNineAlphanumerics, machine: mistral, emit: emitMistral},
-		{name: "phi4_mini", also: []string{"phi4_mini_json"}, blank: space, id: callID, machine: phi, emit: func(w *emitter, calls []chat.ToolCall) error {
-			w.text("functools[")
-			err := emitEach(", ", func(w *emitter, c chat.ToolCall) error {
-				w.text(jsonObject(c, "arguments", ""))
-				return nil
-			})(w, calls)
-			w.text("]")
-			return err
-		}},
+			frame: Frame{Open: mistralMark, Middle: "[ARGS]"}, marks: []string{mistralMark}},
+		{name: "mistral_v3", also: []string{"mistral_v7", "mistral_nemo"}, blank: space, id: nineDigits, validID: isNineAlphanumerics, machine: mistral,
+			frame: Frame{Open: mistralMark + "[" + nameKey, Middle: argumentsKey, Close: `, "id": "000000000"}]`}, marks: []string{mistralMark}},
+		{name: "phi4_mini", also: []string{"phi4_mini_json"}, blank: space, id: callID, machine: phi,
+			frame: Frame{Open: "functools[" + nameKey, Middle: argumentsKey, Close: "}]"}, marks: []string{"functools"}},
 	}
 }
 
@@ -295,23 +277,6 @@ func mistralBody(p *Parser, text []byte, at int) []part {
 	return whole(len(text), c, err)
 }
 
-// emitMistral writes the form of tokenizers up to version 10; an id in the vendor's form stands with the call.
-func emitMistral(w *emitter, calls []chat.ToolCall) error {
-	w.text(mistralMark, "[")
-	for i, c := range calls {
-		if i > 0 {
-			w.text(", ")
-		}
-		id := ""
-		if isNineAlphanumerics(c.ID) {
-			id = `, "id": "` + c.ID + `"`
-		}
-		w.text(jsonObject(c, "arguments", id))
-	}
-	w.text("]")
-	return nil
-}
-
 // beginPhi: functools and an array.
 func beginPhi(_ *Parser, mark string, text []byte) (int, verdict) {
 	at, v := bracketBehind(text, len(mark), '[')
@@ -328,19 +293,4 @@ func beginPhi(_ *Parser, mark string, text []byte) (int, verdict) {
 		return at, isCall
 	}
 	return 0, isText
-}
-
-// emitPythonic writes the list of Llama 4 and of models prompted for it.
-func emitPythonic(w *emitter, calls []chat.ToolCall) error {
-	w.text("[")
-	for i, c := range calls {
-		if i > 0 {
-			w.text(", ")
-		}
-		if err := emitPython(w, c, pythonLiterals(), pythonLiterals()); err != nil {
-			return err
-		}
-	}
-	w.text("]")
-	return nil
 }

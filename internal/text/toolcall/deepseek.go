@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"hone/internal/chat"
 )
 
 // DeepSeek's and Kimi's special tokens.
@@ -41,43 +39,20 @@ func deepseekFormats() []Format {
 	olmo := tags{open: "<function_calls>", shut: "</function_calls>", body: func(p *Parser, text []byte) []part { return pythonCalls(text, "\n") }}
 	function := gemma{open: "<start_function_call>", shut: "<end_function_call>", quote: "<escape>"}
 	gemma4 := gemma{open: "<|tool_call>", shut: "<tool_call|>", quote: `<|"|>`}
+	dsMarks := []string{dsSection, dsCall}
 	return []Format{
-		{name: "deepseek_v3", also: []string{"deepseek_r1"}, blank: space, id: callID, machine: newTagged(deepseek), emit: emitDeepSeek("\n", func(w *emitter, c chat.ToolCall) {
-			w.text("function", dsSeparator, c.Name, "\n```json\n", c.Arguments, "\n```")
-		})},
-		{name: "deepseek_v31", blank: space, id: callID, machine: newTagged(deepseek), emit: emitDeepSeek("", func(w *emitter, c chat.ToolCall) {
-			w.text(c.Name, dsSeparator, c.Arguments)
-		})},
-		{name: "deepseek_v32", lead: 2, blank: space, id: callID, machine: newTagged(dsmlTags), emit: emitDSML("function_calls")},
-		{name: "deepseek_v4", lead: 2, blank: space, id: callID, machine: newTagged(dsmlTags), emit: emitDSML("tool_calls")},
-		{name: "kimi_k2", also: []string{"kimi"}, blank: space, id: kimiID, validID: isKimiID, machine: newTagged(kimi), emit: emitKimi},
-		{name: "lfm2", blank: space, id: callID, machine: newTagged(lfm2), emit: emitLFM2},
-		{name: "olmo3", blank: space, id: callID, machine: newTagged(olmo), emit: emitOlmo},
-		{name: "functiongemma", blank: space, id: callID, machine: newTagged(function.tags()), emit: emitEach("", function.emit)},
-		{name: "gemma4", blank: space, id: callID, machine: newTagged(gemma4.tags()), emit: emitEach("", gemma4.emit)},
-	}
-}
-
-// emitDeepSeek writes the section; V3's template puts a line break between calls.
-func emitDeepSeek(separator string, one func(w *emitter, c chat.ToolCall)) func(*emitter, []chat.ToolCall) error {
-	return func(w *emitter, calls []chat.ToolCall) error {
-		w.text(dsSection)
-		for i, c := range calls {
-			if err := refuse(c, c.Name+c.Arguments, dsCall, dsCallEnd, dsSection, dsSectionEnd, dsSeparator); err != nil {
-				return err
-			}
-			if !isName(c.Name) {
-				return fmt.Errorf("tool call %q: this form cannot carry the name", c.Name)
-			}
-			if i > 0 {
-				w.text(separator)
-			}
-			w.text(dsCall)
-			one(w, c)
-			w.text(dsCallEnd)
-		}
-		w.text(dsSectionEnd)
-		return nil
+		{name: "deepseek_v3", also: []string{"deepseek_r1"}, blank: space, id: callID, machine: newTagged(deepseek), marks: dsMarks,
+			frame: Frame{Open: dsSection + dsCall + "function" + dsSeparator, Middle: "\n```json\n", Close: "\n```" + dsCallEnd + dsSectionEnd}},
+		{name: "deepseek_v31", blank: space, id: callID, machine: newTagged(deepseek), marks: dsMarks,
+			frame: Frame{Open: dsSection + dsCall, Middle: dsSeparator, Close: dsCallEnd + dsSectionEnd}},
+		{name: "deepseek_v32", lead: 2, blank: space, id: callID, machine: newTagged(dsmlTags)},
+		{name: "deepseek_v4", lead: 2, blank: space, id: callID, machine: newTagged(dsmlTags)},
+		{name: "kimi_k2", also: []string{"kimi"}, blank: space, id: kimiID, validID: isKimiID, machine: newTagged(kimi), marks: []string{kimiSection, kimiCall},
+			frame: Frame{Open: kimiSection + kimiCall + "functions.", Middle: ":0" + kimiArguments, Close: kimiCallEnd + kimiSectionEnd}},
+		{name: "lfm2", blank: space, id: callID, machine: newTagged(lfm2)},
+		{name: "olmo3", blank: space, id: callID, machine: newTagged(olmo)},
+		{name: "functiongemma", blank: space, id: callID, machine: newTagged(function.tags())},
+		{name: "gemma4", blank: space, id: callID, machine: newTagged(gemma4.tags())},
 	}
 }
 
@@ -112,30 +87,6 @@ func deepseekCall(p *Parser, text []byte) (call, error) {
 	return p.arguments(called, object)
 }
 
-// emitDSML writes the form of V3.2 and V4, which mark strings.
-func emitDSML(section string) func(*emitter, []chat.ToolCall) error {
-	return func(w *emitter, calls []chat.ToolCall) error {
-		w.text("\n\n<", dsml, section, ">\n")
-		for _, c := range calls {
-			w.text("<", dsml, `invoke name="`, c.Name, "\">\n")
-			before := len(w.out)
-			err := untyped(c, func(name, text string, isString bool) error {
-				w.text("<", dsml, `parameter name="`, name, `" string="`, strconv.FormatBool(isString), `">`, text, "</", dsml, "parameter>\n")
-				return nil
-			}, "<"+dsml, "</"+dsml)
-			if err != nil {
-				return err
-			}
-			if len(w.out) == before { // the vendor's encoder joins no lines to one
-				w.text("\n")
-			}
-			w.text("</", dsml, "invoke>\n")
-		}
-		w.text("</", dsml, section, ">")
-		return nil
-	}
-}
-
 // kimiName is the header of a Kimi-K2 call, which is also its id: functions.NAME:INDEX.
 func kimiName(header string) (name string, ok bool) {
 	at := strings.LastIndexByte(header, ':')
@@ -168,25 +119,6 @@ func kimiBody(p *Parser, text []byte) []part {
 	c, err := p.arguments(name, object)
 	c.id = header
 	return whole(len(text), c, err)
-}
-
-func emitKimi(w *emitter, calls []chat.ToolCall) error {
-	w.text(kimiSection)
-	for i, c := range calls {
-		if err := refuse(c, c.Name+c.Arguments, kimiCall, kimiCallEnd, kimiArguments, kimiSection, kimiSectionEnd); err != nil {
-			return err
-		}
-		id := c.ID
-		if name, ok := kimiName(id); !ok || name != c.Name || !isKimiID(id) {
-			id = kimiID(i, call{name: c.Name})
-		}
-		if _, ok := kimiName(id); !ok {
-			return fmt.Errorf("tool call %q: this form cannot carry the name", c.Name)
-		}
-		w.text(kimiCall, id, kimiArguments, c.Arguments, kimiCallEnd)
-	}
-	w.text(kimiSectionEnd)
-	return nil
 }
 
 // pythonOrJSON reads LFM2's list of Python calls, or, as its prompt may ask for, of JSON ones.

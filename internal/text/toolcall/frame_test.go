@@ -1,20 +1,70 @@
 package toolcall
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"hone/internal/chat"
 )
 
-// Calls of each form have marks, which are no more of them than need be, and no words have.
+// frameOf finds name and arguments in what the vendor of a form writes. It is false for forms that do not write arguments as JSON.
+func frameOf(f Format) (Frame, bool) {
+	const name, arguments = "honetool", `{"honekey": "honeargument"}`
+	call := chat.ToolCall{ID: f.id(0, call{name: name}), Name: name, Arguments: arguments}
+	text, err := f.Emit("", []chat.ToolCall{call})
+	if err != nil {
+		return Frame{}, false
+	}
+	open, rest, named := strings.Cut(text, name)
+	middle, end, given := strings.Cut(rest, arguments)
+	if !named || !given || strings.Contains(end, name) {
+		return Frame{}, false
+	}
+	frame := Frame{Open: open, Middle: middle, Close: end}
+	two, err := f.Emit("", []chat.ToolCall{call, call})
+	if between, ok := strings.CutPrefix(two, text); err == nil && ok {
+		frame.Between, ok = strings.CutSuffix(between, text)
+		if !ok || frame.Between == "" {
+			frame.Between = ""
+		}
+	}
+	return frame, true
+}
+
+// marksOf are the pieces of a frame's beginning up to the first one without which the form reads no call.
+func marksOf(f Format) (marks []string) {
+	frame, ok := frameOf(f)
+	if !ok {
+		return nil
+	}
+	call := chat.ToolCall{ID: f.id(0, call{name: "honetool"}), Name: "honetool", Arguments: "{}"}
+	text, err := f.Emit("honewords", []chat.ToolCall{call})
+	words, after, found := strings.Cut(text, frame.Open)
+	if err != nil || !found {
+		return nil
+	}
+	for _, piece := range strings.Fields(strings.NewReplacer("[{", " [ { ", "{", " { ", ">", "> ", "]", "] ").Replace(frame.Open)) {
+		if strings.Contains(words, piece) {
+			continue
+		}
+		marks = append(marks, piece)
+		if r := f.Parse(strings.ReplaceAll(frame.Open+after, piece, ""), Options{}); len(r.Calls) == 0 {
+			break
+		}
+	}
+	return marks
+}
+
+// Frames are what the vendors write around calls. Marks are no more of that than need be, and no words have them.
 func TestMarks(t *testing.T) {
-	want := map[string]string{"hermes": "<tool_call>", "mistral": "[TOOL_CALLS]", "mistral_v3": "[TOOL_CALLS]", "llama3_json": "{", "phi4_mini": "functools", "harmony": "to=functions.",
-		"deepseek_v31": "<｜tool▁calls▁begin｜> <｜tool▁call▁begin｜>", "kimi_k2": "<|tool_calls_section_begin|> <|tool_call_begin|>"}
 	for _, f := range All() {
-		marks := strings.Join(f.Marks(), " ")
-		if _, framed := f.Frame(); framed != (marks != "") || want[f.Name()] != "" && marks != want[f.Name()] {
-			t.Errorf("%s: %q", f.Name(), marks)
+		frame, framed := f.Frame()
+		if want, has := frameOf(f); frame != want || framed != has {
+			t.Errorf("%s: frame %+v, the vendor writes %+v", f.Name(), frame, want)
+		}
+		if want := marksOf(f); !slices.Equal(f.Marks(), want) || framed != (want != nil) {
+			t.Errorf("%s: marks %q, the vendor writes %q", f.Name(), f.Marks(), want)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"hone/internal/chat"
 	"hone/internal/text/toolcall/repair"
 )
 
@@ -22,22 +21,6 @@ type gemma struct{ open, shut, quote string }
 
 func (g gemma) tags() tags {
 	return tags{open: g.open, shut: g.shut, value: valueMarks{g.quote, g.quote}, body: g.body}
-}
-
-func (g gemma) emit(w *emitter, c chat.ToolCall) error {
-	if !isName(c.Name) || strings.Contains(c.Name, ":") {
-		return fmt.Errorf("tool call %q: this form cannot carry the name", c.Name)
-	}
-	l := literals{null: "null", yes: "true", no: "false", key: bareKey, colon: ":", comma: ",", sorted: true,
-		str: func(text string) (string, error) {
-			return g.quote + text + g.quote, refuse(c, text, g.quote, g.open, g.shut)
-		}}
-	w.text(g.open, "call:", c.Name, "{")
-	if err := l.object(w, []byte(c.Arguments)); err != nil {
-		return err
-	}
-	w.text("}", g.shut)
-	return nil
 }
 
 func (g gemma) body(p *Parser, text []byte) []part {
@@ -188,4 +171,12 @@ func (r *gemmaReader) array(depth int) (string, error) {
 		}
 		out = append(out, value...)
 	}
+}
+
+// bareKey is for forms that write keys without quotes.
+func bareKey(name string) (string, error) {
+	if name == "" || strings.ContainsAny(name, ":,{}[]<>|\"'` \t\r\n") {
+		return "", errors.New("this form cannot carry an argument called " + quote(name))
+	}
+	return name, nil
 }

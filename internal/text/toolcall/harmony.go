@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-
-	"hone/internal/chat"
 )
 
 // harmony's marks.
@@ -46,30 +44,8 @@ const (
 
 func harmonyFormat() Format {
 	return Format{name: "harmony", also: []string{"openai", "gpt_oss"}, blank: space, id: callID,
-		machine: func() machine { return &harmony{} }, emit: emitHarmony}
-}
-
-func emitHarmony(w *emitter, calls []chat.ToolCall) error {
-	if text := string(w.out); text != "" {
-		if strings.Contains(text, "<|") {
-			return fmt.Errorf("this form cannot carry content with markup: %.60q", text)
-		}
-		w.out = nil
-		w.text(hChannel, "commentary", hMessage, text, hEnd, hStart, "assistant")
-	}
-	for i, c := range calls {
-		if i > 0 {
-			w.text(hStart, "assistant")
-		}
-		if !isName(c.Name) {
-			return fmt.Errorf("tool call %q: this form cannot carry the name", c.Name)
-		}
-		if err := refuse(c, c.Arguments, hStart, hEnd, hCall, hReturn, hMessage, hChannel); err != nil {
-			return err
-		}
-		w.text(hChannel, "commentary to=functions.", c.Name, " ", hConstrain, "json", hMessage, c.Arguments, hCall)
-	}
-	return nil
+		machine: func() machine { return &harmony{} }, marks: []string{"to=functions."},
+		frame: Frame{Open: hChannel + "commentary to=functions.", Middle: " " + hConstrain + "json" + hMessage, Close: hCall, Between: hStart + "assistant"}}
 }
 
 func (h *harmony) step(p *Parser, final bool) bool {

@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"hone/internal/chat"
 )
 
 // maxBadCalls bounds the bad calls of a list behind which a good one is looked for, so that time stays linear.
@@ -400,79 +398,4 @@ func hexCode(rest []byte, digits int) (rune, error) {
 		return 0, errors.New("an escape is none")
 	}
 	return rune(code), nil
-}
-
-// pythonString writes a string as LFM2's template and, for what stands in most texts, Python's repr do.
-func pythonString(text string) (string, error) {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\r", `\r`).Replace(text) + "'", nil
-}
-
-// emitPython writes NAME(KEY=VALUE, ...) in the literals given for arguments and for what stands in them.
-func emitPython(w *emitter, c chat.ToolCall, top, inner literals, marks ...string) error {
-	all, err := members(c.Arguments)
-	if err != nil {
-		return err
-	}
-	if !isName(c.Name) || isDigit([]byte(c.Name)) || strings.ContainsAny(c.Name, "/:@#$%^&*+!?~\\") {
-		return fmt.Errorf("tool call %q: this form cannot carry the name", c.Name)
-	}
-	start := len(w.out)
-	w.text(c.Name, "(")
-	for i, m := range all {
-		if i > 0 {
-			w.text(", ")
-		}
-		r := pythonReader{cursor: cursor{text: []byte(m.name)}}
-		if r.word() != m.name || m.name == "" || isDigit([]byte(m.name)) || strings.ContainsAny(m.name, ".-+") {
-			return fmt.Errorf("tool call %q: this form cannot carry an argument called %q", c.Name, m.name)
-		}
-		w.text(m.name, "=")
-		l := &top
-		if kind := m.value.Kind(); kind == '{' || kind == '[' {
-			l = &inner
-		}
-		if err := l.value(w, m.value); err != nil {
-			return err
-		}
-	}
-	w.text(")")
-	return refuse(c, string(w.out[start:]), marks...)
-}
-
-// pythonLiterals and jsonLiterals write values as Python's repr and as json.dumps do.
-func pythonLiterals() literals {
-	return literals{null: "None", yes: "True", no: "False", str: pythonString, key: pythonString, colon: ": ", comma: ", "}
-}
-
-func jsonLiterals() literals {
-	str := func(text string) (string, error) { return quote(text), nil }
-	return literals{null: "null", yes: "true", no: "false", str: str, key: str, colon: ": ", comma: ", "}
-}
-
-func emitLFM2(w *emitter, calls []chat.ToolCall) error {
-	w.text("<|tool_call_start|>[")
-	for i, c := range calls {
-		if i > 0 {
-			w.text(", ")
-		}
-		if err := emitPython(w, c, pythonLiterals(), jsonLiterals(), "<|tool_call_start|>", "<|tool_call_end|>"); err != nil {
-			return err
-		}
-	}
-	w.text("]<|tool_call_end|>")
-	return nil
-}
-
-func emitOlmo(w *emitter, calls []chat.ToolCall) error {
-	w.text("<function_calls>")
-	for i, c := range calls {
-		if i > 0 {
-			w.text("\n")
-		}
-		if err := emitPython(w, c, jsonLiterals(), jsonLiterals(), "<function_calls>", "</function_calls>"); err != nil {
-			return err
-		}
-	}
-	w.text("</function_calls>")
-	return nil
 }

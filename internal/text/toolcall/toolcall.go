@@ -1,6 +1,6 @@
-// Package toolcall reads and writes tool calls as they stand in a model's text, in the wire form of each model family.
+// Package toolcall reads tool calls as they stand in a model's text, in the wire form of each model family.
 //
-// A Format writes calls, and makes a Parser that reads them from a text in chunks; a whole text is a text in one chunk.
+// A Format makes a Parser that reads calls from a text in chunks; a whole text is a text in one chunk.
 // Nothing is swallowed: every byte of the text belongs to exactly one Event, a block that is no well-formed call stays
 // in the content with the reason beside it, and a block that does not end is flagged.
 //
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"hone/internal/chat"
 	"hone/internal/fault"
@@ -24,11 +23,11 @@ type Format struct {
 	name    string
 	also    []string // other names in use
 	lead    int      // newlines that stand between content and calls, at most
-	join    string   // what Emit writes there
 	blank   string   // what may stand between calls
 	id      func(index int, c call) string
 	validID func(id string) bool // nil where the wire holds no ids
-	emit    func(w *emitter, calls []chat.ToolCall) error
+	frame   Frame                // the zero value where arguments are not written as JSON
+	marks   []string
 	machine func() machine
 }
 
@@ -104,31 +103,6 @@ func (f Format) Parse(text string, o Options) Result {
 	p.Feed(text)
 	_, result := p.Close()
 	return result
-}
-
-// Emit writes the text of an assistant message, the inverse of Parse. Calls that the form cannot carry are an error:
-// without a name, with arguments that are no JSON object, or with a text that the form would read as its own tag. No
-// model that is shown such a call in its context could learn to write a valid one.
-func (f Format) Emit(content string, calls []chat.ToolCall) (string, error) {
-	w := emitter{}
-	if len(calls) == 0 {
-		return content, nil
-	}
-	for _, c := range calls {
-		if c.Name == "" || !utf8.ValidString(c.Name) {
-			return "", fmt.Errorf("a tool call has no name, or one that is no text: %q", c.Name)
-		}
-		if _, err := members(c.Arguments); err != nil {
-			return "", fmt.Errorf("tool call %q: arguments are not a JSON object: %w: %.200s", c.Name, err, c.Arguments)
-		}
-	}
-	if content != "" {
-		w.text(content, f.join)
-	}
-	if err := f.emit(&w, calls); err != nil {
-		return "", err
-	}
-	return string(w.out), nil
 }
 
 // callID is what most servers write.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"hone/internal/chat"
 	"hone/internal/text/toolcall/repair"
 )
 
@@ -24,79 +23,16 @@ func tagFormats() []Format {
 		open: "<invoke name=", shut: "</invoke>", value: minimaxParameters.marks(), body: minimaxParameters.body}
 	glm := tags{open: "<tool_call>", shut: "</tool_call>", value: valueMarks{"<arg_value>", "</arg_value>"}, body: glmBody}
 	return []Format{
-		{name: "hermes", also: []string{"qwen2.5", "qwen3", "qwen3_json"}, lead: 1, join: "\n", blank: space, id: callID, machine: newTagged(hermes),
-			emit: emitEach("\n", func(w *emitter, c chat.ToolCall) error {
-				w.text("<tool_call>\n", jsonObject(c, "arguments", ""), "\n</tool_call>")
-				return nil
-			})},
-		{name: "qwen3_coder", also: []string{"qwen3_xml", "nemotron_v3"}, lead: 2, join: "\n\n", blank: space, id: callID, machine: newTagged(coder),
-			emit: emitEach("\n", emitCoder)},
-		{name: "glm45", also: []string{"glm46", "glm47", "glm"}, lead: 1, join: "\n", blank: space, id: callID, machine: newTagged(glm),
-			emit: emitEach("\n", emitGLM)},
-		{name: "minimax_m2", also: []string{"minimax"}, lead: 1, join: "\n", blank: space, id: callID, machine: newTagged(minimax),
-			emit: emitMinimax},
+		{name: "hermes", also: []string{"qwen2.5", "qwen3", "qwen3_json"}, lead: 1, blank: space, id: callID, machine: newTagged(hermes),
+			frame: Frame{Open: "<tool_call>\n" + nameKey, Middle: argumentsKey, Close: "}\n</tool_call>", Between: "\n"},
+			marks: []string{"<tool_call>"}},
+		{name: "qwen3_coder", also: []string{"qwen3_xml", "nemotron_v3"}, lead: 2, blank: space, id: callID, machine: newTagged(coder)},
+		{name: "glm45", also: []string{"glm46", "glm47", "glm"}, lead: 1, blank: space, id: callID, machine: newTagged(glm)},
+		{name: "minimax_m2", also: []string{"minimax"}, lead: 1, blank: space, id: callID, machine: newTagged(minimax)},
 	}
 }
 
 const space = " \t\r\n"
-
-// emitEach writes the calls one after another.
-func emitEach(separator string, one func(w *emitter, c chat.ToolCall) error) func(*emitter, []chat.ToolCall) error {
-	return func(w *emitter, calls []chat.ToolCall) error {
-		for i, c := range calls {
-			if i > 0 {
-				w.text(separator)
-			}
-			if err := one(w, c); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-func emitCoder(w *emitter, c chat.ToolCall) error {
-	w.text("<tool_call>\n<function=", c.Name, ">\n")
-	err := untyped(c, func(name, text string, _ bool) error {
-		w.text("<parameter=", name, ">\n", text, "\n</parameter>\n")
-		return nil
-	}, "<parameter=", "</parameter>", "</function>", "<function=")
-	w.text("</function>\n</tool_call>")
-	return err
-}
-
-// emitGLM writes GLM-4.5's and 4.6's form:
-//
-//	<tool_call>name
-//	<arg_key>k</arg_key>
-//	<arg_value>v</arg_value>
-//	</tool_call>
-func emitGLM(w *emitter, c chat.ToolCall) error {
-	w.text("<tool_call>", c.Name, "\n")
-	err := untyped(c, func(name, text string, _ bool) error {
-		w.text("<arg_key>", name, "</arg_key>\n<arg_value>", text, "</arg_value>\n")
-		return nil
-	}, "<tool_call>", "</tool_call>", "</arg_value>")
-	w.text("</tool_call>")
-	return err
-}
-
-func emitMinimax(w *emitter, calls []chat.ToolCall) error {
-	w.text("<minimax:tool_call>\n")
-	for _, c := range calls {
-		w.text(`<invoke name="`, c.Name, "\">\n")
-		err := untyped(c, func(name, text string, _ bool) error {
-			w.text(`<parameter name="`, name, `">`, text, "</parameter>\n")
-			return nil
-		}, "<parameter name=", "</parameter>", "</invoke>", "<invoke name=", "</minimax:tool_call>")
-		if err != nil {
-			return err
-		}
-		w.text("</invoke>\n")
-	}
-	w.text("</minimax:tool_call>")
-	return nil
-}
 
 // parameters is how a form writes <open NAME>VALUE<shut>.
 type parameters struct {
