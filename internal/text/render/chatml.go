@@ -14,6 +14,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
+	"hone/internal/jinja"
 	"hone/internal/text/tokenizer"
 	"hone/internal/text/toolcall"
 )
@@ -22,7 +23,7 @@ import (
 type ToolFormat string
 
 const (
-	ToolsCompact ToolFormat = "compact" // one signature a line, see compactTool; about a third of the tokens
+	ToolsCompact ToolFormat = "compact" // one signature a line, see compact.jinja; about a third of the tokens
 	ToolsJSON    ToolFormat = "json"    // one OpenAI JSON object a line, as Qwen2.5's template writes it
 )
 
@@ -42,8 +43,6 @@ type Options struct {
 //	<|im_start|>assistant\n
 //
 // It has no place for reasoning: ReasoningContent is left out. The vocabulary must have <|im_start|> and <|im_end|>.
-//
-// The tools are listed by systemText and not by the template, so numbers in their schemas stay as they are written.
 func NewChatML(tok *tokenizer.Tokenizer, o Options) (*Vendor, error) {
 	if o.ToolFormat == "" {
 		o.ToolFormat = ToolsCompact
@@ -59,9 +58,27 @@ func NewChatML(tok *tokenizer.Tokenizer, o Options) (*Vendor, error) {
 			}
 		}
 	}
-	return NewVendor(tok, VendorOptions{Name: "hone's ChatML", Template: Options{ToolFormat: ToolsJSON}.template(),
-		EOS: "<|endoftext|>", Format: toolcall.Hermes(), own: &o})
+	return NewVendor(tok, VendorOptions{Name: "hone's ChatML", Template: o.template(), EOS: "<|endoftext|>", Format: toolcall.Hermes(), own: &o})
 }
+
+// What stands before and after the tool lines. The JSON form's text is Qwen2.5's.
+const (
+	beforeJSON = "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\n" +
+		"You are provided with function signatures within <tools></tools> XML tags:\n<tools>"
+	afterJSON = "\n</tools>\n\nFor each function call, return a json object with function name and arguments within " +
+		"<tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>"
+
+	beforeCompact = "\n\n# Tools\n"
+	afterCompact  = "\n\nTo call a tool, write:\n<tool_call>\n{\"name\": \"tool\", \"arguments\": {\"param\": value}}\n</tool_call>"
+)
+
+// Schemas nest so deep in a list of tools. References are written out so deep, and so many in a tool: schemas whose definitions
+// each use the next one twice, or a hundred times, would otherwise grow without bound.
+const (
+	maxNested     = 500
+	maxReferences = 4
+	maxFollowed   = 256
+)
 
 //go:embed chatml.jinja
 var chatmlTemplate string
@@ -72,7 +89,7 @@ var compactTemplate string
 // template makes other servers prompt as NewChatML's renderer does, for chat_template.jinja beside the weights.
 //
 // Such a server tokenises the whole text again, so its ids are ours unless message content looks like a special
-// token or an assistant's begins with white space. Numbers in tools' schemas are written as Python does (1.50 is 1.5).
+// token or an assistant's begins with white space.
 func (o Options) template() string {
 	text, line, before, after := compactTemplate+chatmlTemplate, "compact_tool(tool.function or tool)", beforeCompact, afterCompact
 	if o.ToolFormat == ToolsJSON {
@@ -89,24 +106,25 @@ func (o Options) template() string {
 	).Replace(text)
 }
 
-// withSystem gives a conversation the system message that offers its tools. It returns how many messages it put before the others.
-func (o Options) withSystem(messages []chat.Message, tools []chat.Tool) (_ []chat.Message, added int, err error) {
-	system, given := o.System, len(messages) > 0 && messages[0].Role == chat.System
-	if given {
-		system, messages = messages[0].Content, messages[1:]
-	} else {
-		added = 1
+// withSystem gives a conversation the system message that offers its tools, so that they are written once and not for each
+// prefix of it. It returns how many messages it put before the others.
+func (v *Vendor) withSystem(messages []chat.Message, tools []chat.Tool) (_ []chat.Message, added int, err error) {
+	first, rest := []chat.Value{}, messages
+	if len(messages) > 0 && messages[0].Role == chat.System {
+		first, rest = append(first, chat.NewObject("role", chat.System, "content", messages[0].Content)), messages[1:]
 	}
-	text, err := o.systemText(system, tools)
+	listed, err := toolValues(tools)
 	if err != nil {
 		return nil, 0, err
 	}
-	if !given && system == "" {
-		if text = strings.TrimLeft(text, "\n"); text == "" {
-			return messages, 0, nil
-		}
+	plain := &conversation{v: v} // without a sentinel: the content is marked as a whole
+	text, _, err := v.template.Render(jinja.Values{Variables: chat.NewObject("messages", first, "tools", plain.mark(listed))})
+	content, ok := strings.CutPrefix(text, "<|im_start|>system\n")
+	if !ok || err != nil {
+		return messages, 0, err
 	}
-	return append([]chat.Message{{Role: chat.System, Content: text}}, messages...), added, nil
+	system := chat.Message{Role: chat.System, Content: strings.TrimSuffix(content, "<|im_end|>\n")}
+	return append([]chat.Message{system}, rest...), 1 - len(first), nil
 }
 
 func badMessage(m chat.Message, why string) error {

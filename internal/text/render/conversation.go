@@ -27,9 +27,9 @@ type conversation struct {
 func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conversation, error) {
 	messages, at := inOrder(messages)
 	shift, described := 0, tools
-	if own := v.options.own; own != nil {
+	if v.options.own != nil {
 		var err error
-		if messages, shift, err = own.withSystem(messages, tools); err != nil {
+		if messages, shift, err = v.withSystem(messages, tools); err != nil {
 			return nil, err
 		}
 		described = nil
@@ -53,16 +53,9 @@ func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conv
 		}
 		c.values = append(c.values, value)
 	}
-	var listed []chat.Value
-	for _, tool := range described {
-		value, err := toolValue(tool)
-		if err != nil {
-			return nil, err
-		}
-		listed = append(listed, value)
-	}
-	if listed != nil {
-		c.listed = listed
+	var err error
+	if c.listed, err = toolValues(described); err != nil {
+		return nil, err
 	}
 	if err := c.chooseSentinel(); err != nil {
 		return nil, err
@@ -116,20 +109,28 @@ func (v *Vendor) messageValue(m chat.Message) (chat.Value, error) {
 	return o, nil
 }
 
-func toolValue(tool chat.Tool) (chat.Value, error) {
-	function := chat.NewObject("name", tool.Name)
-	if tool.Description != "" {
-		function.Set("description", tool.Description)
-	}
-	if len(tool.InputSchema) > 0 {
-		schema, err := chat.Decode(tool.InputSchema, chat.DecodeOptions{})
-		if err != nil {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot describe the tool %q to the model", tool.Name),
-				Err: err, Next: "correct the tool's input schema, or leave the tool out"}
+// toolValues are tools as templates take them; nil for none.
+func toolValues(tools []chat.Tool) (chat.Value, error) {
+	var listed []chat.Value
+	for _, tool := range tools {
+		function := chat.NewObject("name", tool.Name)
+		if tool.Description != "" {
+			function.Set("description", tool.Description)
 		}
-		function.Set("parameters", schema)
+		if len(tool.InputSchema) > 0 {
+			schema, err := chat.Decode(tool.InputSchema, chat.DecodeOptions{})
+			if err != nil {
+				return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot describe the tool %q to the model", tool.Name),
+					Err: err, Next: "correct the tool's input schema, or leave the tool out"}
+			}
+			function.Set("parameters", schema)
+		}
+		listed = append(listed, chat.NewObject("type", role("function"), "function", function))
 	}
-	return chat.NewObject("type", role("function"), "function", function), nil
+	if listed == nil {
+		return nil, nil
+	}
+	return listed, nil
 }
 
 // role is text of our own among a conversation's: marked makes it a string as it is.

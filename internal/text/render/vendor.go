@@ -77,7 +77,11 @@ func NewVendor(tok *tokenizer.Tokenizer, o VendorOptions) (*Vendor, error) {
 	if o.Now.IsZero() {
 		o.Now = defaultNow()
 	}
-	compiled, err := jinja.Compile(o.Name, o.Template)
+	var limits jinja.Limits
+	if o.own != nil {
+		limits.Depth = 4 * maxNested // each level of a schema is a call or two
+	}
+	compiled, err := jinja.CompileWith(o.Name, o.Template, jinja.Options{Limits: limits})
 	if err != nil {
 		return nil, err
 	}
