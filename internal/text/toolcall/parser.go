@@ -215,7 +215,7 @@ func (p *Parser) newID(c call) string {
 	} else if p.ids[id] {
 		p.noteRepairs(repair.RepeatedID)
 	}
-	for index := p.o.Earlier + len(p.result.Calls); id == "" || p.ids[id]; index++ {
+	for index := len(p.result.Calls); id == "" || p.ids[id]; index++ {
 		id = p.format.id(index, c)
 	}
 	p.ids[id] = true

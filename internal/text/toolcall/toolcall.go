@@ -37,8 +37,6 @@ type Options struct {
 	Tools []chat.Tool
 	// Repair mends JSON that is not, within the rules of package repair. Without it such a block is malformed.
 	Repair bool
-	// Earlier is the number of calls made earlier in the conversation: ids go on from there.
-	Earlier int
 }
 
 // Result is what a text holds.

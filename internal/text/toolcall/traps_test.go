@@ -289,26 +289,24 @@ func TestIDs(t *testing.T) {
 	twice := kimiF + kimiCall + "functions.f:0" + kimiArguments + "{}" + kimiCallEnd
 	for name, c := range map[string]struct {
 		form, text string
-		earlier    int
 		want       []string
 	}{
-		"counted":              {"hermes", hermesF + hermesF, 0, []string{"call_0", "call_1"}},
-		"counted on":           {"hermes", hermesF + hermesF, 7, []string{"call_7", "call_8"}},
-		"nine digits":          {"mistral", "[TOOL_CALLS]f[ARGS]{}[TOOL_CALLS]f[ARGS]{}", 3, []string{"000000003", "000000004"}},
-		"of the wire":          {"mistral_v3", `[TOOL_CALLS][{"name": "f", "arguments": {}, "id": "abcDEF123"}]`, 0, []string{"abcDEF123"}},
-		"not in the form":      {"mistral_v3", `[TOOL_CALLS][{"name": "f", "arguments": {}, "id": "abc-EF123"}]`, 0, []string{"000000000"}},
-		"twice":                {"mistral_v3", `[TOOL_CALLS][{"name": "f", "arguments": {}, "id": "000000001"}, {"name": "f", "arguments": {}, "id": "000000001"}]`, 0, []string{"000000001", "000000002"}},
-		"behind the name":      {"mistral", "[TOOL_CALLS]f[CALL_ID]abcDEF123[ARGS]{}", 0, []string{"abcDEF123"}},
-		"Kimi's":               {"kimi_k2", kimiCall + "functions.f:7" + kimiArguments + "{}" + kimiCallEnd, 0, []string{"functions.f:7"}},
-		"Kimi's twice":         {"kimi_k2", twice, 0, []string{"functions.f:0", "functions.f:1"}},
-		"Kimi's without front": {"kimi_k2", kimiCall + "f:7" + kimiArguments + "{}" + kimiCallEnd, 2, []string{"functions.f:2"}},
+		"counted":              {"hermes", hermesF + hermesF, []string{"call_0", "call_1"}},
+		"nine digits":          {"mistral", "[TOOL_CALLS]f[ARGS]{}[TOOL_CALLS]f[ARGS]{}", []string{"000000000", "000000001"}},
+		"of the wire":          {"mistral_v3", `[TOOL_CALLS][{"name": "f", "arguments": {}, "id": "abcDEF123"}]`, []string{"abcDEF123"}},
+		"not in the form":      {"mistral_v3", `[TOOL_CALLS][{"name": "f", "arguments": {}, "id": "abc-EF123"}]`, []string{"000000000"}},
+		"twice":                {"mistral_v3", `[TOOL_CALLS][{"name": "f", "arguments": {}, "id": "000000001"}, {"name": "f", "arguments": {}, "id": "000000001"}]`, []string{"000000001", "000000002"}},
+		"behind the name":      {"mistral", "[TOOL_CALLS]f[CALL_ID]abcDEF123[ARGS]{}", []string{"abcDEF123"}},
+		"Kimi's":               {"kimi_k2", kimiCall + "functions.f:7" + kimiArguments + "{}" + kimiCallEnd, []string{"functions.f:7"}},
+		"Kimi's twice":         {"kimi_k2", twice, []string{"functions.f:0", "functions.f:1"}},
+		"Kimi's without front": {"kimi_k2", kimiCall + "f:7" + kimiArguments + "{}" + kimiCallEnd, []string{"functions.f:0"}},
 	} {
 		f, err := ByName(c.form)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, x := range f.Parse(c.text, Options{Earlier: c.earlier}).Calls {
+		for _, x := range f.Parse(c.text, Options{}).Calls {
 			got = append(got, x.ID)
 		}
 		if !reflect.DeepEqual(got, c.want) {
