@@ -160,7 +160,7 @@ func TestServeIsPlanned(t *testing.T) {
 	}
 	defer m.Close()
 	o := local.Options{Context: 512, Slots: 16}
-	lora, err := basemodel.AdapterShape(c, m.Shape(), "lora")
+	lora, err := m.AdapterShape(c, "lora")
 	if err != nil {
 		t.Fatal(err)
 	}

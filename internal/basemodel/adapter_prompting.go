@@ -49,7 +49,7 @@ func AdapterPrompting(h *host.Host, c config.Config, folder string, trains bool)
 
 // Alike reports whether two adapters have one shape and are prompted alike, so that one sampler serves both. An empty folder is the base
 // model alone.
-func Alike(c config.Config, s model.Spec, x, y string) (bool, error) {
+func (m *Model) Alike(c config.Config, x, y string) (bool, error) {
 	if x == y {
 		return true, nil
 	}
@@ -58,7 +58,7 @@ func Alike(c config.Config, s model.Spec, x, y string) (bool, error) {
 	var said [2]bool
 	for i, folder := range []string{x, y} {
 		var err error
-		if shapes[i], err = AdapterShape(c, s, folder); err == nil && folder != "" {
+		if shapes[i], err = m.AdapterShape(c, folder); err == nil && folder != "" {
 			prompts[i], said[i], err = render.ReadPrompting(folder)
 		}
 		if err != nil {

@@ -28,7 +28,8 @@ type Model struct {
 	Options  engine.Options // of Load
 	// RowPrograms counts those that are compiled.
 	RowPrograms *RowPrograms
-	context     int // model.context, by which a longrope model takes its factors
+	context     int        // model.context, by which a longrope model takes its factors
+	found       *Untrained // nil until it is looked for
 }
 
 // Find finds the plug-in and the file of a base model, by its path or its installed name, with its text layer: it is prompted as
@@ -44,9 +45,7 @@ func Find(h *host.Host, c config.Config, base string, trained *render.Prompting)
 	if trained != nil {
 		m.Text.trained = trained
 	}
-	if m.Renderer, err = m.Text.Renderer(c.Rollout.System); err == nil {
-		m.sayUntrained()
-	}
+	m.Renderer, err = m.Text.Renderer(c.Rollout.System)
 	return m, err
 }
 

@@ -99,7 +99,7 @@ func (m *Model) Fit(c config.Config, adapter string, prefix int, e plan.Episode,
 	if err := plan.TooLong(s, prefix+min(e.Own(), c.Model.Context), ShorterEpisodes); err != nil {
 		return c.Engine, 0, err
 	}
-	lora, err := AdapterShape(c, s, adapter)
+	lora, err := m.AdapterShape(c, adapter)
 	if err != nil {
 		return c.Engine, 0, err
 	}
@@ -144,7 +144,7 @@ func (m *Model) FitRows(c config.Config, adapter string, prefix int, rows []batc
 	if err := plan.TooLong(s, longest, "lower model.context: longer rows are left out"); err != nil {
 		return c.Engine, err
 	}
-	lora, err := AdapterShape(c, s, adapter)
+	lora, err := m.AdapterShape(c, adapter)
 	if err != nil {
 		return c.Engine, err
 	}

@@ -44,10 +44,7 @@ func TestProposalFits(t *testing.T) {
 	c := config.Default()
 	c.Engine.Slots, c.Engine.MicroBatch, c.LoRA.Rank = 64, 16, 2
 	c.Engine.Recompute = "none"
-	lora, err := AdapterShape(c, s, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lora := LoRAOf(c.LoRA)
 	o := SettingsOf(c, lora, false, 30, 200, 200)
 	p, err := plan.Make(s, o)
 	if err != nil {
@@ -215,10 +212,7 @@ func TestPackedRowsArePlanned(t *testing.T) {
 	c.Engine.MicroBatch, c.Engine.Recompute, c.LoRA.Rank, c.SFT.BatchSize, c.Engine.Packing = 2, "layer", 2, 4, "tree"
 	const length = treeTokens + 16 // longer than a tree of several
 	rows := []batch.Sequence{{IDs: make([]int32, length)}, {IDs: make([]int32, length)}}
-	lora, err := AdapterShape(c, s, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lora := LoRAOf(c.LoRA)
 	peak := func(row int) int64 {
 		o := SettingsOf(c, lora, false, 16, 0, row)
 		o.Train.TreeTokens = TreeTokensOf(c.Engine)

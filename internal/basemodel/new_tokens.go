@@ -9,6 +9,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/host"
+	"hone/internal/learn/model"
 	"hone/internal/learn/modelfile"
 	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
@@ -16,9 +17,10 @@ import (
 
 // Untrained are tokens that a model is prompted with, or is to write, and that its weights do not tell from others:
 // their row of the embedding, or of the head, is that of tokens which nothing was ever trained on. An adapter of linear
-// maps cannot learn to read or write them.
+// maps cannot learn to read or write them; one with rows of its own for them can (lora.trainable_tokens).
 type Untrained struct {
 	Tokens []string // in the order in which a conversation has them
+	IDs    []int32
 	Like   []string // tokens with the same row, by their texts or their ids
 	Calls  bool     // all stand in calls alone, so that another form of calls does without them
 	named  bool     // a file or an adapter has the template, over which hone writes no form of its own
@@ -66,7 +68,7 @@ func FindUntrained(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Ren
 	for _, id := range written {
 		if found[id] {
 			token, _ := tok.Token(int32(id))
-			u.Tokens, u.Calls = append(u.Tokens, token), u.Calls && inCalls[id]
+			u.Tokens, u.IDs, u.Calls = append(u.Tokens, token), append(u.IDs, int32(id)), u.Calls && inCalls[id]
 		}
 	}
 	for _, id := range others {
@@ -171,22 +173,64 @@ func (u Untrained) Describe() string {
 		strings.Join(u.Tokens, ", "), like)
 }
 
-// Help says what to do about it.
-func (u Untrained) Help() string {
+// Help says what to do about it under the settings of a fresh adapter.
+func (u Untrained) Help(c config.LoRA) string {
+	if u.trainedUnder(c) {
+		return "hone sft and hone train train these rows with a new adapter (lora.trainable_tokens)"
+	}
+	return "set lora.trainable_tokens: auto, with which their rows are trained; or " + u.otherTokens()
+}
+
+// trainedUnder reports whether a fresh adapter has rows of its own for all of them.
+func (u Untrained) trainedUnder(c config.LoRA) bool {
+	known := func(token string) bool { return slices.Contains(c.TrainableTokens, token) }
+	return c.TrainableTokens.Is(config.AutoTokens) || !slices.ContainsFunc(u.Tokens, func(t string) bool { return !known(t) })
+}
+
+// otherTokens is what helps beside rows of their own.
+func (u Untrained) otherTokens() string {
 	if u.Calls && !u.named {
 		return "set model.tool_format: llama3_json, for which hone has a template with calls as bare JSON"
 	}
 	return "name a template that writes other tokens with model.chat_template, or take another model"
 }
 
-// sayUntrained tells of them, once a model's prompting is known. What cannot be read is said when the weights are
-// loaded.
-func (m *Model) sayUntrained() {
-	u, err := FindUntrained(m.File, m.Text.Tokenizer, m.Renderer)
-	u.named = !m.Text.Own || m.Text.trained != nil
-	if err == nil && len(u.Tokens) > 0 {
-		m.host.Say("%s: an adapter cannot learn to read or write them; %s", u.Describe(), u.Help())
+// SayUntrained tells of them to who trains or samples the adapter in a folder: a fresh one, or the base model alone, where that is empty.
+func (m *Model) SayUntrained(c config.LoRA, folder string, trains bool) {
+	u := m.untrained()
+	if len(u.Tokens) == 0 {
+		return
 	}
+	if folder != "" {
+		lora, _, err := model.LoadPEFT(folder, m.Shape())
+		if lacks := func(id int32) bool { return !slices.Contains(lora.Tokens, id) }; err == nil && slices.ContainsFunc(u.IDs, lacks) {
+			m.host.Say("%s: %s has no rows of its own for them, and cannot learn to read or write them; hone sft makes an adapter that has "+
+				"(lora.trainable_tokens)", u.Describe(), folder)
+		}
+		return
+	}
+	if trains && u.trainedUnder(c) {
+		m.host.Say("%s: these rows are trained with the adapter (lora.trainable_tokens)", u.Describe())
+		return
+	}
+	m.host.Say("%s: without rows of its own an adapter cannot learn to read or write them; %s", u.Describe(), u.Help(c))
+}
+
+// untrained are those of the model as it is prompted. None are found where something cannot be read, which is said when the weights are
+// loaded.
+func (m *Model) untrained() Untrained {
+	if m.Text == nil || m.Renderer == nil {
+		return Untrained{}
+	}
+	if m.found == nil {
+		u, err := FindUntrained(m.File, m.Text.Tokenizer, m.Renderer)
+		if err != nil {
+			u = Untrained{}
+		}
+		u.named = !m.Text.Own || m.Text.trained != nil
+		m.found = &u
+	}
+	return *m.found
 }
 
 // CheckNewTokens is FindUntrained of the configuration's base model; ok is false where it is not on this machine, or
@@ -200,16 +244,28 @@ func CheckNewTokens(h *host.Host, c config.Config) (u Untrained, ok bool) {
 	if err != nil {
 		return u, false
 	}
-	defer func() { _ = file.Close() }() // read only
-	text, err := ReadText(c.Model, file)
-	if err != nil {
-		return u, false
+	m := readPrompting(file, c)
+	defer m.Close()
+	return m.untrained(), m.Renderer != nil
+}
+
+// readPrompting is a model of a file whose weights are not read, with what it is prompted by as far as that can be read.
+func readPrompting(file *modelfile.Model, c config.Config) *Model {
+	m := &Model{Name: file.Config.Name, File: file, context: c.Model.Context}
+	var err error
+	if m.Text, err = ReadText(c.Model, file); err != nil {
+		m.Text = nil
+	} else if m.Renderer, err = m.Text.Renderer(c.Rollout.System); err != nil {
+		m.Renderer = nil
 	}
-	r, err := text.Renderer(c.Rollout.System)
+	return m
+}
+
+// FindShape is a base model for what is planned of it alone: no plug-in is looked for and no weight read.
+func FindShape(h *host.Host, c config.Config, base string) (*Model, error) {
+	file, err := openFile(h, base)
 	if err != nil {
-		return u, false
+		return nil, err
 	}
-	u, err = FindUntrained(file, text.Tokenizer, r)
-	u.named = !text.Own || text.trained != nil
-	return u, err == nil
+	return readPrompting(file, c), nil
 }

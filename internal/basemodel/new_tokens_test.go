@@ -16,6 +16,7 @@ import (
 	"hone/internal/console/sanitize"
 	"hone/internal/host"
 	"hone/internal/learn/modelfile"
+	"hone/internal/text/render"
 )
 
 // tinyFamilies are config.json of a tiny model of each family.
@@ -110,6 +111,9 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 				want.Like = []string{"<|box_start|>", "id 102", "id 103"}
 			}
 			want.Calls = want.Calls || len(want.Tokens) == 0
+			for _, token := range want.Tokens {
+				want.IDs = append(want.IDs, int32(id(token)))
+			}
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, %s: %+v, want %+v; %v", name, what, got, want, err)
 			}
@@ -117,24 +121,99 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 			if (found == "") != none || !strings.Contains(found, strings.Join(want.Tokens, ", ")) {
 				t.Errorf("%s, %s: %q", name, what, found)
 			}
-			if helps := strings.Contains(got.Help(), "model.tool_format"); helps != got.Calls {
-				t.Errorf("%s, %s: %q", name, what, got.Help())
+			off := config.LoRA{TrainableTokens: config.TrainableTokens{config.NoTokens}}
+			if helps := strings.Contains(got.Help(off), "model.tool_format"); !none && helps != got.Calls {
+				t.Errorf("%s, %s: %q", name, what, got.Help(off))
 			}
-			var told bytes.Buffer
-			(&Model{File: file, Text: text, Renderer: r, host: &host.Host{Talk: sanitize.New(&told)}}).sayUntrained()
-			says := told.String()
-			if (says == "") != none || !strings.Contains(says, found) || !none && !strings.Contains(says, got.Help()) {
-				t.Errorf("%s, %s, when it is opened: %q", name, what, says)
-			}
+			checkSaid(t, name+", "+what, file, text, r, found)
 			got.named = true
-			if strings.Contains(got.Help(), "model.tool_format") {
-				t.Errorf("%s, %s, under a template that was named: %q", name, what, got.Help())
+			if strings.Contains(got.Help(off), "model.tool_format") {
+				t.Errorf("%s, %s, under a template that was named: %q", name, what, got.Help(off))
 			}
 			if err := file.Close(); err != nil {
 				t.Error(err)
 			}
 		}
 	}
+}
+
+// checkSaid checks what is said when a model is opened, and which rows its adapter is given.
+func checkSaid(t *testing.T, what string, file *modelfile.Model, text *Text, r render.Renderer, found string) {
+	t.Helper()
+	var told bytes.Buffer
+	m := &Model{File: file, Text: text, Renderer: r, host: &host.Host{Talk: sanitize.New(&told)}}
+	auto, off := config.Default().LoRA, config.Default().LoRA
+	off.TrainableTokens = config.TrainableTokens{config.NoTokens}
+	for _, c := range []struct {
+		lora   config.LoRA
+		trains bool
+		want   string
+	}{
+		{auto, true, ": these rows are trained with the adapter (lora.trainable_tokens)"},
+		{auto, false, "; hone sft and hone train train these rows with a new adapter"},
+		{off, true, "; set lora.trainable_tokens: auto"},
+	} {
+		told.Reset()
+		m.SayUntrained(c.lora, "", c.trains)
+		if says := told.String(); (says == "") != (found == "") || found != "" && !strings.Contains(says, found+":") || found != "" && !strings.Contains(says, c.want) {
+			t.Errorf("%s, when it is opened: %q, want %q", what, says, c.want)
+		}
+		lora, err := m.LoRA(c.lora)
+		var ids []int32
+		if c.lora.TrainableTokens.Is(config.AutoTokens) {
+			ids = m.untrained().IDs
+		}
+		head := ids
+		if file.Config.TiedHead {
+			head = nil
+		}
+		if err != nil || !slices.Equal(lora.Tokens, ids) || !slices.Equal(lora.HeadTokens, head) {
+			t.Errorf("%s: rows of %v and, of the head, %v; want %v and %v; %v", what, lora.Tokens, lora.HeadTokens, ids, head, err)
+		}
+	}
+}
+
+// Tokens that are named have rows, those that the tokenizer has; others are refused.
+func TestNamedTokens(t *testing.T) {
+	v := letters(withTools)
+	for _, tied := range []bool{true, false} {
+		file := tinyFile(t, tinyConfig(t, tied), len(v.Tokens), v, func(id int, head bool) []float32 { return row(id, 32, 1) })
+		text, err := ReadText(config.Model{}, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, c := &Model{File: file, Text: text}, config.Default().LoRA
+		c.TrainableTokens = config.TrainableTokens{"<|im_end|>", "<|im_start|>"}
+		end, _ := text.Tokenizer.ID("<|im_end|>")
+		start, _ := text.Tokenizer.ID("<|im_start|>")
+		lora, err := m.LoRA(c)
+		if err != nil || !slices.Equal(lora.Tokens, []int32{end, start}) || (len(lora.HeadTokens) == 0) != tied {
+			t.Errorf("tied %v: %v, %v; %v", tied, lora.Tokens, lora.HeadTokens, err)
+		}
+		flat := make([]float32, 100000)
+		spec := m.Shape()
+		if err := lora.StartRows(spec, file, flat); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range lora.Rows(spec) {
+			if got := flat[r.Offset:][:32]; !slices.Equal(got, row(int(end), 32, 1)) {
+				t.Errorf("tied %v: the row of %s begins as %v", tied, r.Weight, got)
+			}
+		}
+		c.TrainableTokens = config.TrainableTokens{"<|no_such|>"}
+		if _, err := m.LoRA(c); err == nil || !strings.Contains(err.Error(), `no token "<|no_such|>"`) {
+			t.Errorf("a token that is none: %v", err)
+		}
+	}
+}
+
+// tinyConfig is config.json of a tiny model whose head is its embedding, or is not.
+func tinyConfig(t *testing.T, tied bool) map[string]any {
+	t.Helper()
+	if tied {
+		return tinyFamilies(t)["smollm2"]
+	}
+	return tinyFamilies(t)["llama"]
 }
 
 // tinyFile is a model's folder with an embedding and, where it has one, a head.

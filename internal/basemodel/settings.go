@@ -1,6 +1,8 @@
 package basemodel
 
 import (
+	"fmt"
+
 	"hone/internal/config"
 	"hone/internal/engine"
 	"hone/internal/fault"
@@ -12,7 +14,7 @@ import (
 	"hone/internal/learn/train"
 )
 
-// LoRAOf is the adapter that the configuration describes.
+// LoRAOf is the adapter that the configuration describes, but for rows of tokens, which depend on the model.
 func LoRAOf(c config.LoRA) model.LoRA {
 	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.RSLoRA}
 	l.Targets, l.TargetPattern = c.Targets()
@@ -25,6 +27,34 @@ func LoRAOf(c config.LoRA) model.LoRA {
 	return l
 }
 
+// LoRA is the adapter that the configuration describes for the model, with rows of its own for the tokens that
+// lora.trainable_tokens names.
+func (m *Model) LoRA(c config.LoRA) (model.LoRA, error) {
+	l := LoRAOf(c)
+	var ids []int32
+	switch {
+	case c.TrainableTokens.Is(config.NoTokens):
+	case c.TrainableTokens.Is(config.AutoTokens):
+		ids = m.untrained().IDs
+	default:
+		for _, token := range c.TrainableTokens {
+			id, ok := int32(0), false
+			if m.Text != nil {
+				id, ok = m.Text.Tokenizer.ID(token)
+			}
+			if !ok {
+				return l, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the model has no token %q", token), Where: "lora.trainable_tokens",
+					Why: "its tokenizer writes that text as several tokens, or not at all", Next: "set lora.trainable_tokens: auto, or name tokens of the model"}
+			}
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return l, nil
+	}
+	return l.WithTokens(m.Shape(), ids), nil
+}
+
 // CheckLoRA refuses an adapter that the base model has no place for, before servers are started and weights are read. A
 // model that cannot be opened is refused where it is used, after what is wrong with the data.
 func CheckLoRA(h *host.Host, c config.Config) error {
@@ -35,17 +65,19 @@ func CheckLoRA(h *host.Host, c config.Config) error {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = file.Close() }() // read only
-	return LoRAOf(c.LoRA).Check(model.Spec{Config: file.Config})
+	m := readPrompting(file, c)
+	defer m.Close()
+	_, err = m.AdapterShape(c, "")
+	return err
 }
 
 // AdapterShape is that of the adapter in a folder, or the configuration's where that is empty.
-func AdapterShape(c config.Config, s model.Spec, folder string) (model.LoRA, error) {
-	if folder == "" {
-		lora := LoRAOf(c.LoRA)
-		return lora, lora.Check(s)
+func (m *Model) AdapterShape(c config.Config, folder string) (lora model.LoRA, err error) {
+	if folder != "" {
+		lora, _, err = model.LoadPEFT(folder, m.Shape())
+	} else if lora, err = m.LoRA(c.LoRA); err == nil {
+		err = lora.Check(m.Shape())
 	}
-	lora, _, err := model.LoadPEFT(folder, s)
 	return lora, err
 }
 

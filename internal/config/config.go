@@ -181,7 +181,7 @@ func Default() Config {
 		},
 		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Economy: Economy{Factor: 1.5}, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}, Judge: 1, Rating: 1, Expressions: map[string]Expression{}},
 		Judge:   defaultJudge(),
-		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
+		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}, TrainableTokens: TrainableTokens{AutoTokens}},
 		SFT: SFT{
 			Optimizer: defaultOptimizer(2e-4),
 			Epochs:    1, BatchSize: 16, Unroll: "whole", CheckpointEvery: 10,

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,6 +17,58 @@ type LoRA struct {
 	TargetModules []string `yaml:"target_modules" doc:"linear maps that get an adapter, by the ends of their paths, as q_proj or layers.0.mlp.up_proj; all-linear is all, and one regex:EXPRESSION those whose whole path it matches"`
 	RankPattern   []string `yaml:"rank_pattern" doc:"targets with a rank of their own, as PATTERN=RANK; the first regular expression that fits the end of a path counts"`
 	AlphaPattern  []string `yaml:"alpha_pattern" doc:"targets with an alpha of their own, as PATTERN=ALPHA"`
+	// TrainableTokens are PEFT's trainable_token_indices, by their texts.
+	TrainableTokens TrainableTokens `yaml:"trainable_tokens" doc:"tokens whose rows of the embedding and the head are trained with the adapter: a list, auto for those that the chat template writes and that the base model never learnt, or off"`
+}
+
+// TrainableTokens are tokens by their texts; in their place, alone, AutoTokens or NoTokens.
+type TrainableTokens []string
+
+// The words that stand alone in TrainableTokens.
+const (
+	AutoTokens = "auto" // those that the template writes and whose rows were never trained
+	NoTokens   = "off"
+)
+
+// Is reports whether a word stands in the place of a list.
+func (t TrainableTokens) Is(word string) bool { return len(t) == 1 && t[0] == word }
+
+// UnmarshalYAML reads a list, or a word.
+func (t *TrainableTokens) UnmarshalYAML(unmarshal func(any) error) error {
+	var word string
+	if unmarshal(&word) == nil {
+		*t = TrainableTokens{word}
+		return nil
+	}
+	var list []string
+	err := unmarshal(&list)
+	*t = list
+	return err
+}
+
+// MarshalYAML writes a word as such.
+func (t TrainableTokens) MarshalYAML() (any, error) {
+	if t.Is(AutoTokens) || t.Is(NoTokens) {
+		return t[0], nil
+	}
+	return []string(t), nil
+}
+
+func (t TrainableTokens) check(path string) error {
+	if len(t) == 0 {
+		return &ValueError{path, "it is empty; " + NoTokens + " is no token"}
+	}
+	for i, token := range t {
+		switch {
+		case token == "":
+			return &ValueError{path, "a token in it is empty"}
+		case len(t) > 1 && (token == AutoTokens || token == NoTokens):
+			return &ValueError{path, fmt.Sprintf("%q stands alone, not beside others", token)}
+		case slices.Contains(t[:i], token):
+			return &ValueError{path, fmt.Sprintf("%q stands in it twice", token)}
+		}
+	}
+	return nil
 }
 
 // AllLinear is PEFT's word for all linear maps of the layers.
@@ -92,5 +145,5 @@ func (l LoRA) check(prefix string) error {
 			return &ValueError{prefix + "alpha_pattern", err.Error()}
 		}
 	}
-	return nil
+	return l.TrainableTokens.check(prefix + "trainable_tokens")
 }

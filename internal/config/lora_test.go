@@ -34,6 +34,24 @@ engine: {moments: 8bit}
 	}
 }
 
+func TestTrainableTokensAreRead(t *testing.T) {
+	for src, want := range map[string]TrainableTokens{
+		"{}": {AutoTokens}, "{trainable_tokens: auto}": {AutoTokens}, "{trainable_tokens: off}": {NoTokens}, "{trainable_tokens: [off]}": {NoTokens},
+		"{trainable_tokens: [<tool_call>, 'a b']}": {"<tool_call>", "a b"},
+	} {
+		c, err := Parse("f", []byte("lora: "+src+"\n"))
+		if err != nil || !reflect.DeepEqual(c.LoRA.TrainableTokens, want) {
+			t.Errorf("%s: %q, %v", src, c.LoRA.TrainableTokens, err)
+			continue
+		}
+		text, err := c.YAML()
+		again, parseErr := Parse("f", text)
+		if err != nil || parseErr != nil || !reflect.DeepEqual(again.LoRA, c.LoRA) {
+			t.Errorf("%s: written and read again: %+v, %v, %v", src, again.LoRA, err, parseErr)
+		}
+	}
+}
+
 func TestLoRAIsRefused(t *testing.T) {
 	for src, why := range map[string]string{
 		"target_modules: []":                     "it is empty",
@@ -49,6 +67,11 @@ func TestLoRAIsRefused(t *testing.T) {
 		"dropout: 1":                             "above 0.99",
 		"dropouts: 0.1":                          `did you mean "dropout"?`,
 		"rank_pattern: {q_proj: 4}":              "",
+		"trainable_tokens: []":                   "off is no token",
+		"trainable_tokens: [auto, <s>]":          `"auto" stands alone`,
+		"trainable_tokens: [<s>, <s>]":           "twice",
+		`trainable_tokens: [""]`:                 "is empty",
+		"trainable_tokens: {a: b}":               "takes auto, off or a list of texts, not a mapping",
 		"target_modules: [q_proj], rank: 100000": "above 1024",
 	} {
 		_, err := Parse("f", []byte("lora: {"+src+"}\n"))

@@ -49,6 +49,8 @@ func typeText(t reflect.Type) string {
 		return "a whole number"
 	case t.Kind() == reflect.Float64:
 		return "a number"
+	case t == reflect.TypeFor[TrainableTokens]():
+		return AutoTokens + ", " + NoTokens + " or a list of texts"
 	case t.Kind() == reflect.Slice:
 		return "a list of texts"
 	case t.Kind() == reflect.Map:

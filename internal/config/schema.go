@@ -41,6 +41,8 @@ func (f field) valueSchema(value reflect.Value) map[string]any {
 		p["type"], p["additionalProperties"] = "object", objectSchema(reflect.Zero(f.typ.Elem()))
 	case f.typ == reflect.TypeFor[FailOnError]():
 		p["type"] = []string{"boolean", "number", "string"}
+	case f.typ == reflect.TypeFor[TrainableTokens]():
+		p["type"], p["items"], p["default"] = []string{"string", "array"}, map[string]any{"type": "string"}, AutoTokens
 	case f.typ.Kind() == reflect.Map:
 		p["type"], p["propertyNames"] = "object", map[string]any{"pattern": `^[A-Za-z_][A-Za-z0-9_]*$`}
 	case f.typ.Kind() == reflect.Slice:

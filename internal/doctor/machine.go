@@ -27,7 +27,7 @@ func Machine(h *host.Host, c config.Config) ([]Check, error) {
 		}
 	}
 	if u, ok := basemodel.CheckNewTokens(h, c); ok {
-		checks = append(checks, checkTokens(c.Model.Base, u))
+		checks = append(checks, checkTokens(c, u))
 	}
 	return append(checks, Memory(), Disk("disk for runs", c.RunsDir), Disk("disk for downloads", s.Dir)), nil
 }
@@ -46,9 +46,10 @@ func checkAsset(s assets.Store, x assets.Asset) Check {
 }
 
 // checkTokens says whether a base model knows the tokens that it is prompted with.
-func checkTokens(base string, u basemodel.Untrained) Check {
+func checkTokens(c config.Config, u basemodel.Untrained) Check {
+	base := c.Model.Base
 	if found := u.Describe(); found != "" {
-		return Check{Name: "tokens of " + base, Status: Warn, Detail: found, Next: u.Help()}
+		return Check{Name: "tokens of " + base, Status: Warn, Detail: found, Next: u.Help(c.LoRA)}
 	}
 	return Check{Name: "tokens of " + base, Status: OK, Detail: "it was trained on those that it is prompted with"}
 }

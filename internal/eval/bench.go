@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path/filepath"
 
-	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/environment"
@@ -104,7 +103,7 @@ func (b *bench) turnTo(s job.System) (stand, error) {
 
 // alike reports whether one sampler serves two adapters.
 func (b *bench) alike(x, y string) (bool, error) {
-	return basemodel.Alike(b.given, b.local.Model.Spec, x, y)
+	return b.local.Model.Alike(b.given, x, y)
 }
 
 // publish makes the sampler hold the adapter in a folder, or the base model alone.

@@ -56,7 +56,7 @@ func (b *bench) onThisMachine() (speaker, error) {
 			return speaker{}, err
 		}
 	}
-	lora, err := basemodel.AdapterShape(b.given, l.Model.Spec, b.under)
+	lora, err := l.Model.AdapterShape(b.given, b.under)
 	if err != nil {
 		return speaker{}, err
 	}

@@ -133,6 +133,7 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 		return planned{}, err
 	}
 	l.Model = m
+	m.SayUntrained(c.LoRA, folder, trains)
 	l.World = l.WorldOf(h, *c)
 	l.World.Hang = hang(*c)
 	l.Speaker = rollout.Sampled{Renderer: m.Renderer}
@@ -292,7 +293,8 @@ func (l *Episodes) openPolicy(h *host.Host, c config.Config, folder string, pref
 		return publish.Trained{Trainer: trainer, Engine: m.Engine, Spec: m.Spec}, lora, nil
 	}
 	if folder == "" {
-		return nil, basemodel.LoRAOf(c.LoRA), nil
+		lora, err := m.LoRA(c.LoRA)
+		return nil, lora, err
 	}
 	f, err := publish.OpenFolder(m.Engine, m.Spec, folder, 0)
 	if err != nil {

@@ -64,6 +64,7 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 		return nil, err
 	}
 	x.closers = append(x.closers, func() { m.Close() })
+	m.SayUntrained(own.LoRA, folder, false)
 	j := &here{name: name, slots: make(chan int, min(mostQuestions, c.Judge.Concurrency)), context: min(c.Judge.Context, m.Shape().MaxContext)}
 	for slot := range cap(j.slots) {
 		j.slots <- slot
@@ -71,7 +72,7 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 	var planned *model.LoRA
 	adapters := 0
 	if folder != "" {
-		shape, err := basemodel.AdapterShape(own, m.Shape(), folder)
+		shape, err := m.AdapterShape(own, folder)
 		if err != nil {
 			return nil, err
 		}

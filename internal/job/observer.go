@@ -17,14 +17,9 @@ import (
 // trainerOf has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that
 // shared more than that by chance would each be compiled anew.
 func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string, prefix int) (*train.Trainer, model.LoRA, error) {
-	lora := basemodel.LoRAOf(c.LoRA)
-	state := train.NewState(m.Spec, lora, c.Seed)
-	if folder != "" {
-		var err error
-		if lora, state.Adapter, err = model.LoadPEFT(folder, m.Spec); err != nil {
-			return nil, lora, err
-		}
-		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
+	state, lora, err := adapterOf(m, c, folder)
+	if err != nil {
+		return nil, lora, err
 	}
 	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: basemodel.RecomputeOf(c.Engine), TreeTokens: basemodel.TreeTokensOf(c.Engine),
 		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), EightBitMoments: c.Engine.Moments == "8bit",
@@ -33,6 +28,20 @@ func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string,
 	h.Opens(state)
 	t, err := train.New(m.Engine, m.Spec, m.Weights, state, o)
 	return t, lora, err
+}
+
+// adapterOf is what a trainer begins with: the adapter in folder, or a fresh one.
+func adapterOf(m *basemodel.Model, c config.Config, folder string) (state train.State, lora model.LoRA, err error) {
+	if folder != "" {
+		lora, state.Adapter, err = model.LoadPEFT(folder, m.Spec)
+		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
+		return state, lora, err
+	}
+	if lora, err = m.LoRA(c.LoRA); err != nil {
+		return state, lora, err
+	}
+	state = train.NewState(m.Spec, lora, c.Seed)
+	return state, lora, lora.StartRows(m.Spec, m.File, state.Adapter)
 }
 
 // Trainer is train.Trainer as a run has it: it saves what its adapter is prompted with, and tells of its work.

@@ -360,7 +360,11 @@ func (j *Job) baseOf(path string, rows []dataset.Row) (*basemodel.Model, error) 
 	}
 	j.Config = c
 	j.Config.Rollout.System = systemOf(j.Host, path, rows, j.Config.Rollout.System)
-	return basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained)
+	m, err := basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained)
+	if err == nil {
+		m.SayUntrained(j.Config.LoRA, j.Kept.Adapter, true)
+	}
+	return m, err
 }
 
 // worthPacking is which share of the tokens of a pass rows as trees save at least, where hone chooses: a tree's rows are held against each

@@ -79,6 +79,12 @@ CASES = {
 }
 
 
+# Rows of tokens beside the matrices: of a head of its own those of other tokens, and of one that is the embedding with all that gemma2 does
+# to either. Most of them stand in the texts.
+CASES["llama_tokens"] = (CASES["llama"][0], dict(trainable_token_indices={"embed_tokens": [9, 3, 70], "lm_head": [12, 90]}))
+CASES["gemma2_tokens"] = (CASES["gemma2"][0], dict(trainable_token_indices=[60, 9]))
+
+
 def draw(name, shape, kind):
     """Numbers in +-1 that depend on the tensor's name and each one's index alone, scaled to the tensor's kind."""
     x = numpy.arange(int(numpy.prod(shape)), dtype=numpy.uint32) * numpy.uint32(0x9E3779B1) + numpy.uint32(zlib.crc32(name.encode()))
@@ -167,7 +173,7 @@ def golden(config, lora, tmp):
     config_json, weights = saved(model, tmp / "model")
     lora = {"r": 3, "lora_alpha": 6, "target_modules": "all-linear", **lora}
     model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", **lora)).eval()
-    named = {name.replace(".default.", "."): p for name, p in model.named_parameters() if p.requires_grad}
+    named = {name.replace(".default.", ".").removesuffix(".default"): p for name, p in model.named_parameters() if p.requires_grad}
     with torch.no_grad():
         for name, p in named.items():
             p.copy_(draw(name, p.shape, kind_of(name, config)))

@@ -58,10 +58,13 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 	if c, err = basemodel.SettleLengths(h, c); err != nil {
 		return x, err
 	}
-	if x.spec, err = basemodel.ReadShape(h, o.Base, c.Model.Context); err != nil {
+	m, err := basemodel.FindShape(h, c, o.Base)
+	if err != nil {
 		return x, err
 	}
-	lora, err := basemodel.AdapterShape(c, x.spec, o.Adapter)
+	defer m.Close()
+	x.spec = m.Shape()
+	lora, err := m.AdapterShape(c, o.Adapter)
 	if err != nil {
 		return x, err
 	}

@@ -179,6 +179,6 @@ func nulls(text []byte) (found []string) {
 	return found
 }
 
-// harmless are keys of how an adapter was made or is to be run.
-const harmless = `auto_mapping revision peft_version megatron_core qalora_group_size runtime_config num_virtual_tokens
+// harmless are keys of how an adapter was made or is to be run, and those that Config writes only where they are set.
+const harmless = `auto_mapping revision trainable_token_indices peft_version megatron_core qalora_group_size runtime_config num_virtual_tokens
 	token_dim num_transformer_submodules num_attention_heads num_layers`

@@ -31,6 +31,29 @@ type Config struct {
 	LayersPattern Targets           `json:"layers_pattern,omitempty"`      // what stands before a layer's number
 	Bias          string            `json:"bias"`
 	InferenceMode bool              `json:"inference_mode"`
+	Tokens        TokenIndices      `json:"trainable_token_indices,omitzero"`
+}
+
+// TokenIndices are tokens whose rows an adapter has of its own: of the embedding, or by the names of modules.
+type TokenIndices struct {
+	Embedding []int32
+	Modules   map[string][]int32
+}
+
+// MarshalJSON writes a list, or an object of lists, as PEFT does.
+func (t TokenIndices) MarshalJSON() ([]byte, error) {
+	if t.Modules != nil {
+		return json.Marshal(t.Modules)
+	}
+	return json.Marshal(t.Embedding)
+}
+
+// UnmarshalJSON reads either; null is neither.
+func (t *TokenIndices) UnmarshalJSON(text []byte) error {
+	if *t = (TokenIndices{}); json.Unmarshal(text, &t.Embedding) == nil {
+		return nil
+	}
+	return json.Unmarshal(text, &t.Modules)
 }
 
 // SetBase names the base model by its path or its name; of "org/name@commit" the commit is the revision.
@@ -66,6 +89,12 @@ func Key(module string, b bool) string {
 		letter = "B"
 	}
 	return "base_model.model." + module + ".lora_" + letter + ".weight"
+}
+
+// RowsKey returns PEFT's name of the rows of tokens of a module: of "model.embed_tokens",
+// "base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta".
+func RowsKey(module string) string {
+	return "base_model.model." + module + ".token_adapter.trainable_tokens_delta"
 }
 
 // Save writes an adapter into an existing folder.

@@ -23,6 +23,10 @@ func NewSampling(a Adapters, in []*Node, adapterM *Node) *Decoder {
 	d.applied = applied{map[site]*reader{}, map[*reader][]*Node{}, adapterM}
 	places := a.Arrays()
 	for i, h := range a.holders() {
+		if h.rows != nil {
+			d.setRows(*h.rows, in[places[i]], a.Count)
+			continue
+		}
 		d.applied.readers[site{h.reader.layer, h.reader.maps[0][0]}] = h.reader
 		d.applied.arrays[h.reader] = append(d.applied.arrays[h.reader], in[places[i]])
 	}

@@ -17,12 +17,15 @@ import (
 // nobody's are zero.
 //
 // Several adapters stand beside each other in the same matrices; of d what is another adapter's is then put to zero, token by token.
+//
+// Rows of tokens (LoRA.Rows) are a matrix for each weight that they are of, [adapters*T, H].
 type Adapters struct {
 	Spec  Spec
 	LoRA  LoRA
 	Count int // adapters held at one time
 
 	readers []reader
+	rows    []TokenRows
 	size    int // numbers of an adapter's flat vector
 }
 
@@ -58,7 +61,7 @@ const widthMultiple = 32
 func NewAdapters(s Spec, l LoRA, count int) Adapters {
 	a := Adapters{Spec: s, LoRA: l, Count: count}
 	pieces, size := l.Pieces(s)
-	a.size = size
+	a.size, a.rows = size, l.Rows(s)
 	at := sites(pieces)
 	for layer := range s.NumLayers {
 		for _, maps := range s.mapsByInput() {
@@ -124,7 +127,7 @@ func (a Adapters) Params() []engine.Param {
 			shape.Dimensions[0] += h.reader.width
 			params[h.weight].Shape = shape
 		} else {
-			params = append(params, engine.Param{Name: h.name, Shape: h.shape(a.Spec)})
+			params = append(params, engine.Param{Name: h.name, Shape: a.shape(h)})
 		}
 	}
 	return params
@@ -144,15 +147,21 @@ func (a Adapters) Arrays() (places []int) {
 	return places
 }
 
-// holder is an array that adapters are written into: the A of a reader, where up is nil, or the B of one of its maps.
+// holder is an array that adapters are written into: the A of a reader, where up is nil, or the B of one of its maps; or rows of
+// tokens.
 type holder struct {
 	name   string
 	reader *reader
 	up     *up
+	rows   *TokenRows
 	weight int // among the weights, where the A stand below a joined one; else -1
 }
 
-func (h holder) shape(s Spec) shapes.Shape {
+func (a Adapters) shape(h holder) shapes.Shape {
+	s := a.Spec
+	if h.rows != nil {
+		return s.Shape(a.Count*len(h.rows.IDs), s.Hidden)
+	}
 	if h.up == nil {
 		return s.Shape(h.reader.width, h.reader.in)
 	}
@@ -171,12 +180,15 @@ func (a Adapters) holders() (all []holder) {
 		if a.Spec.Joined {
 			weight = at[name+".weight"]
 		}
-		all = append(all, holder{name + ".lora_A", r, nil, weight})
+		all = append(all, holder{name: name + ".lora_A", reader: r, weight: weight})
 		for j := range r.ups {
 			if u := &r.ups[j]; len(u.blocks) > 0 {
-				all = append(all, holder{a.Spec.linearName(r.layer, r.maps[j][0]) + ".lora_B", r, u, -1})
+				all = append(all, holder{name: a.Spec.linearName(r.layer, r.maps[j][0]) + ".lora_B", reader: r, up: u, weight: -1})
 			}
 		}
+	}
+	for i := range a.rows {
+		all = append(all, holder{name: a.rows[i].Weight + ".rows", rows: &a.rows[i], weight: -1})
 	}
 	return all
 }
@@ -187,8 +199,13 @@ func (a Adapters) Write(arrays []*Node, number, flat *Node) []*Node {
 	pieces, _ := a.LoRA.Pieces(a.Spec)
 	matrices := a.matrices(pieces, flat)
 	out := make([]*Node, len(arrays))
+	rows := matrices[len(pieces):]
 	for i, h := range a.holders() {
 		old := arrays[i]
+		if h.rows != nil {
+			out[i], rows = a.writeRows(old, number, rows[0]), rows[1:]
+			continue
+		}
 		fresh := func(b block) *Node { // of a block
 			p := pieces[b.piece]
 			if number == nil {
@@ -214,6 +231,20 @@ func (a Adapters) Write(arrays []*Node, number, flat *Node) []*Node {
 	return out
 }
 
+// writeRows is Write of rows of tokens [T, H] into those of all adapters.
+func (a Adapters) writeRows(old, number, fresh *Node) *Node {
+	if number == nil {
+		return fresh
+	}
+	n := fresh.Shape().Dimensions[0]
+	var parts []*Node
+	for i := range a.Count {
+		is := Equal(Reshape(number), Const(old.Graph(), int32(i)))
+		parts = append(parts, Where(is, fresh, Slice(old, AxisRange(i*n, (i+1)*n))))
+	}
+	return concatenate(parts)
+}
+
 // above is how many rows stand above the A.
 func (h holder) above(s Spec) (rows int) {
 	if h.weight < 0 {
@@ -226,7 +257,8 @@ func (h holder) above(s Spec) (rows int) {
 	return rows
 }
 
-// matrices are an adapter's matrices as programs take them: A times its scale, and all in the weights' type.
+// matrices are an adapter's matrices as programs take them, and behind them its rows of tokens: A times its scale, and all in the weights'
+// type.
 func (a Adapters) matrices(pieces []Piece, flat *Node) []*Node {
 	matrices := adapterNodes(pieces, flat)
 	for i, m := range matrices {
@@ -234,6 +266,9 @@ func (a Adapters) matrices(pieces []Piece, flat *Node) []*Node {
 			m = MulScalar(m, pieces[i].Scale)
 		}
 		matrices[i] = ConvertDType(m, a.Spec.DType())
+	}
+	for _, rows := range rowNodes(a.Spec, a.rows, flat) {
+		matrices = append(matrices, ConvertDType(rows, a.Spec.DType()))
 	}
 	return matrices
 }
@@ -289,11 +324,16 @@ func (u *up) assemble(of func(block) *Node, pieces []Piece, like *Node) *Node {
 	return concatenate(rows)
 }
 
-// of reads an adapter's matrices, in LoRA.Pieces' order, out of the arrays that programs take.
+// of reads an adapter's matrices, in matrices' order, out of the arrays that programs take.
 func (a Adapters) of(arrays []*Node, number int) []*Node {
 	pieces, _ := a.LoRA.Pieces(a.Spec)
 	matrices := make([]*Node, len(pieces))
 	for i, h := range a.holders() {
+		if h.rows != nil {
+			n := len(h.rows.IDs)
+			matrices = append(matrices, Slice(arrays[i], AxisRange(number*n, (number+1)*n)))
+			continue
+		}
 		blocks, above := h.reader.downs, h.above(a.Spec)
 		if h.up != nil {
 			blocks, above = h.up.blocks, 0

@@ -15,9 +15,10 @@ type Decoder struct {
 	spec    Spec
 	weights map[string]*Node
 	pieces  []Piece
-	adapter []*Node      // pieces' order; nil without one
-	at      map[site]int // of a linear map's A among pieces; B follows
-	applied applied      // a sampler's adapters; zero without
+	adapter []*Node            // pieces' order, then rows of tokens; nil without one
+	at      map[site]int       // of a linear map's A among pieces; B follows
+	applied applied            // a sampler's adapters; zero without
+	rows    map[string]ownRows // of tokens, that adapters have of a weight; nil without
 	dropout dropout
 	late    late
 	chunk   int // tokens that the MLP takes at one time where layers are computed again; 0 where they are not
@@ -47,10 +48,15 @@ func NewAdapted(s Spec, weights []*Node, l LoRA, flat *Node) *Decoder {
 	d := NewDecoder(s, weights)
 	d.pieces, _ = l.Pieces(s)
 	d.adapter, d.at = adapterNodes(d.pieces, flat), sites(d.pieces)
+	rows := l.Rows(s)
+	for i, x := range rowNodes(s, rows, flat) {
+		d.adapter = append(d.adapter, x)
+		d.setRows(rows[i], x, 1)
+	}
 	return d
 }
 
-// Adapter returns the adapter's matrices in LoRA.Pieces' order.
+// Adapter returns the adapter's matrices in LoRA.Pieces' order, and behind them those of LoRA.Rows.
 func (d *Decoder) Adapter() []*Node { return d.adapter }
 
 // RecomputeLayers makes the backward pass compute each layer again (gradient checkpointing, arXiv 1604.06174): of a layer
@@ -76,7 +82,7 @@ func (d *Decoder) layers(idsNC, positionsNC *Node, attention func(layer int, h *
 	s := d.spec
 	n, c := idsNC.Shape().Dimensions[0], idsNC.Shape().Dimensions[1]
 	rotations := map[bool]rotation{false: newRotation(s.Rope, s.HeadDim, positionsNC)}
-	x := Gather(d.weights[s.embeddingName()], Reshape(idsNC, n*c, 1)) // [N*C, H]
+	x := d.embed(Reshape(idsNC, n*c)) // [N*C, H]
 	if s.EmbeddingScale != 0 {
 		x = MulScalar(x, s.EmbeddingScale)
 	}
@@ -268,12 +274,13 @@ func (d *Decoder) mlp(layer int, h *Node) *Node {
 // Logits applies the final norm and the head to hidden states [M, H] and returns [M, V].
 func (d *Decoder) Logits(hMH *Node) *Node {
 	s := d.spec
-	head := d.weights[s.embeddingName()]
+	head := s.embeddingName()
 	if !s.TiedHead {
-		head = d.weights[s.headName()]
+		head = s.headName()
 	}
 	h := rmsNorm(hMH, d.weights[s.normName()], s)
-	return softcap(contract(h, head, []int{1}, nil, []int{1}, nil, dtypes.Float32), s.LogitCap)
+	logits := contract(h, d.weights[head], []int{1}, nil, []int{1}, nil, dtypes.Float32)
+	return softcap(d.ownLogits(logits, h, head), s.LogitCap)
 }
 
 // norm applies a layer's norm to the last axis of x.

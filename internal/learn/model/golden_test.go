@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -162,12 +163,16 @@ func (g golden) lora(t *testing.T, s model.Spec) (model.LoRA, []float32) {
 
 // byName concatenates an adapter's flat vector in the order of its tensors' names, as the golden has it.
 func byName(s model.Spec, l model.LoRA, flat []float32) (out []float32) {
+	named := map[string][]float32{}
 	pieces, _ := l.Pieces(s)
-	slices.SortFunc(pieces, func(a, b model.Piece) int {
-		return strings.Compare(adapter.Key(s.Path(a.Layer, a.Target), a.B), adapter.Key(s.Path(b.Layer, b.Target), b.B))
-	})
 	for _, p := range pieces {
-		out = append(out, flat[p.Offset:p.Offset+p.Rows*p.Cols]...)
+		named[adapter.Key(s.Path(p.Layer, p.Target), p.B)] = flat[p.Offset:][:p.Rows*p.Cols]
+	}
+	for _, r := range l.Rows(s) {
+		named[adapter.RowsKey(strings.TrimSuffix(r.Weight, ".weight"))] = flat[r.Offset:][:len(r.IDs)*s.Hidden]
+	}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		out = append(out, named[name]...)
 	}
 	return out
 }

@@ -22,6 +22,10 @@ type LoRA struct {
 	// RankPattern and AlphaPattern give some targets another rank or alpha: the first entry that fits counts.
 	RankPattern  []Pattern[int]
 	AlphaPattern []Pattern[float64]
+	// Tokens are ids whose row of the embedding, and of a head that is the same matrix, is the adapter's own; HeadTokens those
+	// whose row is of a head that is a matrix of its own.
+	Tokens     []int32 `json:",omitempty"`
+	HeadTokens []int32 `json:",omitempty"`
 }
 
 // Pattern gives the linear maps whose paths end, at a dot, in what a regular expression matches, a value of their own.
@@ -34,7 +38,8 @@ type Pattern[T any] struct {
 func (l LoRA) Equal(m LoRA) bool {
 	return l.Rank == m.Rank && l.Alpha == m.Alpha && l.RankStabilized == m.RankStabilized &&
 		slices.Equal(l.Targets, m.Targets) && l.TargetPattern == m.TargetPattern &&
-		slices.Equal(l.RankPattern, m.RankPattern) && slices.Equal(l.AlphaPattern, m.AlphaPattern)
+		slices.Equal(l.RankPattern, m.RankPattern) && slices.Equal(l.AlphaPattern, m.AlphaPattern) &&
+		slices.Equal(l.Tokens, m.Tokens) && slices.Equal(l.HeadTokens, m.HeadTokens)
 }
 
 // Explicit names the targets of an adapter that has all of the model's linear maps.
@@ -72,8 +77,17 @@ type Piece struct {
 }
 
 // Pieces lays an adapter out as one flat vector of float32, so that optimiser state and gradients are one buffer each:
-// layer by layer, target by target, A before B. It returns the vector's length too; nothing where Check finds fault.
+// layer by layer, target by target, A before B, and behind them Rows. It returns the vector's length too; nothing where Check
+// finds fault.
 func (l LoRA) Pieces(s Spec) (pieces []Piece, size int) {
+	if pieces, size = l.matrices(s); len(pieces) > 0 {
+		_, size = l.rowsFrom(s, size)
+	}
+	return pieces, size
+}
+
+// matrices is Pieces without the rows behind them.
+func (l LoRA) matrices(s Spec) (pieces []Piece, size int) {
 	shapes, err := l.resolve(s)
 	if err != nil {
 		return nil, 0
@@ -112,7 +126,7 @@ func adapterNodes(pieces []Piece, flat *Node) []*Node {
 func product(b, a *Node) *Node { return Dot(b, a).General([]int{1}, nil, []int{0}, nil) }
 
 // Within lays an adapter out in another shape, which must have its targets at its rank or a larger one: rows and columns beyond its
-// own are zero, and B takes the ratio of the scales, so that it changes what it did.
+// own are zero, and B takes the ratio of the scales, so that it changes what it did. Rows of tokens must have room too.
 func (l LoRA) Within(s Spec, flat []float32, other LoRA) ([]float32, error) {
 	if l.Equal(other) {
 		return flat, nil
@@ -143,5 +157,5 @@ func (l LoRA) Within(s Spec, flat []float32, other LoRA) ([]float32, error) {
 			}
 		}
 	}
-	return out, nil
+	return out, l.rowsWithin(s, flat, other, out)
 }

@@ -97,7 +97,12 @@ func (m Merged) tensors(ctx context.Context, e *engine.Engine) ([]modelfile.NewT
 		return nil, err
 	}
 	merger := &merger{engine: e, model: m.Model, flat: m.Adapter, programs: map[[3]int]*engine.Program{}, kept: m.Kept, stored: map[string]string{}}
-	adapted := map[string][]Piece{}
+	adapted, rows := map[string][]Piece{}, map[string]TokenRows{}
+	for _, r := range m.LoRA.Rows(s) {
+		if rows[r.Weight] = r; s.TiedHead {
+			rows[s.headName()] = r // where the file has both
+		}
+	}
 	for i := 0; i < len(pieces); i += 2 {
 		adapted[s.linearName(pieces[i].Layer, pieces[i].Target)+".weight"] = pieces[i : i+2]
 	}
@@ -119,7 +124,11 @@ func (m Merged) tensors(ctx context.Context, e *engine.Engine) ([]modelfile.NewT
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			return merger.weight(name, dims, adapted[name])
+			w, err := merger.weight(name, dims, adapted[name])
+			if r, ok := rows[name]; ok && err == nil {
+				w = merger.rows(name, w, dims[1], r)
+			}
+			return w, err
 		}
 		dtype := cmp.Or(m.DType, m.Model.DType(name))
 		merger.stored[name] = dtype
@@ -178,6 +187,19 @@ func (m *merger) weight(name string, dims []int, pieces []Piece) ([]float32, err
 		m.kept.add(w, sum, m.stored[name])
 	}
 	return sum, err
+}
+
+// rows are a weight [V, width] with the adapter's rows of tokens in the place of its own.
+func (m *merger) rows(name string, w []float32, width int, r TokenRows) []float32 {
+	w = slices.Clone(w) // it may be the file itself
+	for i, id := range r.IDs {
+		row, own := w[int(id)*width:][:width], m.flat[r.Offset+i*width:][:width]
+		if m.kept != nil {
+			m.kept.add(row, own, m.stored[name])
+		}
+		copy(row, own)
+	}
+	return w
 }
 
 func (m *merger) program(out, in, rank int) (*engine.Program, error) {

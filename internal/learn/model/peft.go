@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -18,15 +19,32 @@ func SavePEFT(dir string, s Spec, l LoRA, dropout float64, flat []float32) error
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	pieces, _ := l.Pieces(s)
-	tensors := make([]adapter.Tensor, len(pieces))
-	for i, p := range pieces {
-		tensors[i] = adapter.Tensor{Name: adapter.Key(s.Path(p.Layer, p.Target), p.B), Rows: p.Rows, Cols: p.Cols,
-			Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]}
+	var tensors []adapter.Tensor
+	places, _ := l.places(s)
+	for _, p := range places {
+		tensors = append(tensors, adapter.Tensor{Name: p.key, Rows: p.rows, Cols: p.cols, Data: flat[p.offset : p.offset+p.rows*p.cols]})
 	}
 	c := adapterConfig(s, l)
 	c.Dropout = dropout
 	return adapter.Save(dir, c, tensors)
+}
+
+// place is where a tensor of PEFT's lies in an adapter's flat vector.
+type place struct {
+	key                string
+	rows, cols, offset int
+}
+
+// places are those of an adapter's matrices, and of its rows of tokens, with the vector's length.
+func (l LoRA) places(s Spec) (all []place, size int) {
+	pieces, size := l.Pieces(s)
+	for _, p := range pieces {
+		all = append(all, place{adapter.Key(s.Path(p.Layer, p.Target), p.B), p.Rows, p.Cols, p.Offset})
+	}
+	for _, r := range l.Rows(s) {
+		all = append(all, place{rowsKey(s, r), len(r.IDs), s.Hidden, r.Offset})
+	}
+	return all, size
 }
 
 // adapterConfig says in PEFT's words what an adapter is. Targets are always listed: PEFT's "all-linear" would take in
@@ -44,7 +62,54 @@ func adapterConfig(s Spec, l LoRA) adapter.Config {
 	for _, p := range l.AlphaPattern {
 		c.AlphaPattern = append(c.AlphaPattern, adapter.Pattern[float64]{Key: p.Pattern, Value: p.Value})
 	}
+	if c.Tokens.Embedding = l.Tokens; len(l.HeadTokens) > 0 {
+		c.Tokens = adapter.TokenIndices{Modules: map[string][]int32{lastName(headPath): l.HeadTokens}}
+		if len(l.Tokens) > 0 {
+			c.Tokens.Modules[lastName(embeddingPath)] = l.Tokens
+		}
+	}
 	return c
+}
+
+// Paths of the modules that have rows of tokens, in a model of text alone.
+const embeddingPath, headPath = "model.embed_tokens", "lm_head"
+
+func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// rowsKey is PEFT's name of an adapter's rows of tokens. Inside a model of text and images the embedding has a path of its own, as
+// Spec.Path says.
+func rowsKey(s Spec, r TokenRows) string {
+	switch {
+	case strings.HasSuffix(r.Weight, headPath+".weight"):
+		return adapter.RowsKey(headPath)
+	case s.Prefix != "":
+		return adapter.RowsKey("model." + s.Prefix + lastName(embeddingPath))
+	default:
+		return adapter.RowsKey(embeddingPath)
+	}
+}
+
+// tokensOf reads which tokens have rows of the embedding and of a head of its own. Where the head is the embedding, PEFT takes the same
+// tokens for both.
+func tokensOf(t adapter.TokenIndices, tied bool) (embedding, head []int32, err error) {
+	embedding = t.Embedding
+	for _, name := range slices.Sorted(maps.Keys(t.Modules)) {
+		switch lastName(name) {
+		case lastName(embeddingPath):
+			embedding = t.Modules[name]
+		case lastName(headPath):
+			head = t.Modules[name]
+		default:
+			return nil, nil, fmt.Errorf("its trainable_token_indices name %s; hone has rows of embed_tokens and lm_head alone", name)
+		}
+	}
+	if tied && head != nil {
+		if !slices.Equal(embedding, head) {
+			return nil, nil, errors.New("its trainable_token_indices of embed_tokens and lm_head differ, which are one matrix in this model")
+		}
+		head = nil
+	}
+	return embedding, head, nil
 }
 
 // loraOf is the reverse.
@@ -74,38 +139,38 @@ func LoadPEFT(dir string, s Spec) (LoRA, []float32, error) {
 // PEFTOf is Load of what was read from a folder.
 func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s Spec) (LoRA, []float32, error) {
 	lora := loraOf(c).Fitting(s)
-	if err := lora.Check(s); err != nil {
-		return lora, nil, err
-	}
-	lora, err := narrowed(lora, c, s)
-	if err != nil {
-		return lora, nil, err
-	}
-	pieces, size := lora.Pieces(s)
-	flat := make([]float32, size)
 	bad := func(why string) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model", Where: dir, Why: why,
 			Next: "give the base model it was trained on with --base-model"}
 	}
-	for _, p := range pieces {
-		key := adapter.Key(s.Path(p.Layer, p.Target), p.B)
-		x, ok := tensors[key]
+	var err error
+	if lora.Tokens, lora.HeadTokens, err = tokensOf(c.Tokens, s.TiedHead); err != nil {
+		return lora, nil, bad(err.Error())
+	}
+	if err := lora.Check(s); err != nil {
+		return lora, nil, err
+	}
+	if lora, err = narrowed(lora, c, s); err != nil {
+		return lora, nil, err
+	}
+	places, size := lora.places(s)
+	flat := make([]float32, size)
+	more := maps.Clone(tensors)
+	for _, p := range places {
+		x, ok := tensors[p.key]
 		if !ok {
-			return lora, nil, bad("it has no " + key)
+			return lora, nil, bad("it has no " + p.key)
 		}
-		if x.Rows != p.Rows || x.Cols != p.Cols {
-			return lora, nil, bad(fmt.Sprintf("%s is %dx%d, the model needs %dx%d", key, x.Rows, x.Cols, p.Rows, p.Cols))
+		if x.Rows != p.rows || x.Cols != p.cols {
+			return lora, nil, bad(fmt.Sprintf("%s is %dx%d, the model needs %dx%d", p.key, x.Rows, x.Cols, p.rows, p.cols))
 		}
 		if i := slices.IndexFunc(x.Data, func(x float32) bool { return x-x != 0 }); i >= 0 { // NaN or infinite
-			return lora, nil, bad(fmt.Sprintf("%s holds numbers that are not finite, the first at %d", key, i))
+			return lora, nil, bad(fmt.Sprintf("%s holds numbers that are not finite, the first at %d", p.key, i))
 		}
-		copy(flat[p.Offset:], x.Data)
+		copy(flat[p.offset:], x.Data)
+		delete(more, p.key)
 	}
-	if len(tensors) != len(pieces) {
-		more := maps.Clone(tensors)
-		for _, p := range pieces {
-			delete(more, adapter.Key(s.Path(p.Layer, p.Target), p.B))
-		}
+	if len(more) > 0 {
 		return lora, nil, bad(fmt.Sprintf("it has %s for which the model's targets have no place, as %s", fault.Count(len(more), "tensor"), slices.Min(slices.Collect(maps.Keys(more)))))
 	}
 	return lora, flat, nil

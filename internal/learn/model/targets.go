@@ -21,6 +21,10 @@ type adapted struct {
 
 // Check refuses an adapter that the model has no place for: an unknown target, a pattern that fits none, a rank of 0.
 func (l LoRA) Check(s Spec) error {
+	if err := l.checkTokens(s); err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the model", Where: s.Name, Err: err,
+			Next: "give the base model it was trained on with --base-model"}
+	}
 	if _, err := l.resolve(s); err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the model", Where: s.Name, Err: err,
 			Next: "target some of " + strings.Join(s.targetNames(), ", ") + ", or leave the targets out to have all"}
@@ -82,7 +86,7 @@ func (l LoRA) resolve(s Spec) ([]adapted, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%q fits no linear map", l.TargetPattern)
 	}
-	return found, nil
+	return found, l.checkTokens(s)
 }
 
 // didYouMean returns `; did you mean "q_proj"?` where a name's last part is close to a linear map's, else "".

@@ -89,7 +89,7 @@ func (m *models) here(ctx context.Context, s job.System) (*speaker, error) {
 	}
 	same := m.open != nil && base == m.base
 	if same {
-		if same, err = basemodel.Alike(m.c, m.open.Model.Spec, s.Adapter, m.under); err != nil {
+		if same, err = m.open.Model.Alike(m.c, s.Adapter, m.under); err != nil {
 			return nil, err
 		}
 	}

@@ -49,7 +49,7 @@ func (p *places) shape() error {
 	spec := p.base.Shape()
 	alike, rank := true, 0
 	for i, a := range p.options.adapters {
-		lora, err := basemodel.AdapterShape(p.config, spec, a.dir)
+		lora, err := p.base.AdapterShape(p.config, a.dir)
 		if err != nil {
 			return err
 		}
