@@ -126,7 +126,7 @@ func TestPiecesFillTheVector(t *testing.T) {
 func TestAdaptersApartEqualTheTrainers(t *testing.T) {
 	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
 		all := e.PureGo() || learntest.Whole()
-		for _, name := range []string{"qwen2", "phi3"} {
+		for _, name := range []string{"qwen2", "phi3", "llama_tokens", "gemma2_tokens"} {
 			if name == "phi3" && !all {
 				continue
 			}
@@ -365,7 +365,7 @@ func TestSavedMergedModel(t *testing.T) {
 	e, err := engine.Open(engine.Options{})
 	must(t, err)
 	defer e.Close()
-	for _, name := range []string{"qwen2", "phi3"} {
+	for _, name := range []string{"qwen2", "phi3", "llama_tokens", "gemma2_tokens"} {
 		g := read(t, name)
 		s, weights := g.load(t, e)
 		l, flat := g.lora(t, s)

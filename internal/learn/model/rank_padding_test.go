@@ -1,6 +1,8 @@
 package model_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"hone/internal/learn/model"
@@ -46,7 +48,30 @@ func TestAdapterWithinALargerPlace(t *testing.T) {
 			}
 		}
 	}
-	if _, err := place.Within(s, out, own); err == nil {
+	own.Tokens, place.Tokens = []int32{7, 3}, []int32{3, 5, 7}
+	rows := own.Rows(s)[0]
+	flat = append(flat, slices.Repeat([]float32{7}, s.Hidden)...)
+	flat = append(flat, slices.Repeat([]float32{3}, s.Hidden)...)
+	if out, err = own.Within(s, flat, place); err != nil || rows.Offset != size {
+		t.Fatal(rows.Offset, err)
+	}
+	for i, want := range []float32{3, 0, 7} { // a row of zeros is the base's own
+		if row := out[total+i*s.Hidden:][:s.Hidden]; row[0] != want || row[s.Hidden-1] != want {
+			t.Errorf("row %d is %v, want %v", i, row, want)
+		}
+	}
+	if place.Tokens = []int32{3, 5}; place.Equal(own) {
+		t.Error("adapters with rows of other tokens are equal")
+	}
+	if _, err := own.Within(s, flat, place); err == nil || !strings.Contains(err.Error(), "token 7") {
+		t.Errorf("a row is put where there is no room: %v", err)
+	}
+	own.Tokens, flat = nil, flat[:size]
+	out, err = own.Within(s, flat, model.LoRA{Rank: 5, Alpha: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (model.LoRA{Rank: 5, Alpha: 5}).Within(s, out, own); err == nil {
 		t.Error("a larger adapter is put into a smaller place")
 	}
 }

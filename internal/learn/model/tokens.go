@@ -128,7 +128,7 @@ func (d *Decoder) setRows(r TokenRows, rows *Node, count int) {
 		base = Concatenate(slices.Repeat([]*Node{base}, count), 0)
 	}
 	rows = ConvertDType(rows, d.spec.DType())
-	fixed := StopGradient(rows)
+	fixed := ConvertDType(StopGradient(rows), dtypes.Float32)
 	none := ReduceAndKeep(Max(fixed, Neg(fixed)), ReduceMax, -1)
 	isNone := BroadcastToDims(Equal(none, ZerosLike(none)), base.Shape().Dimensions...)
 	rows = Add(rows, Where(isNone, StopGradient(base), ZerosLike(base)))
@@ -181,7 +181,7 @@ func (d *Decoder) ownLogits(logits, h *Node, head string) *Node {
 		chosen := BroadcastToDims(Reshape(of, m, r.count, 1), m, r.count, t)
 		own = Reshape(own, m, r.count, t)
 		own = ReduceSum(Where(chosen, own, ZerosLike(own)), 1)
-		has := ReduceAndKeep(ConvertDType(of, dtypes.Int32), ReduceMax, -1)
+		has := ReduceAndKeep(ConvertDType(of, dtypes.Float32), ReduceSum, -1)
 		is = LogicalAnd(is, BroadcastToDims(NotEqual(has, ZerosLike(has)), m, v))
 	}
 	return Where(is, atColumns(own, r.ids, v), logits)

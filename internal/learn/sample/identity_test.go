@@ -51,7 +51,7 @@ func TestThePublishedAdapterIsTheTrainers(t *testing.T) {
 
 func checkIdentity(t *testing.T, e *engine.Engine, bf16 bool) {
 	spec, lora := learntest.Spec(), learntest.LoRA()
-	spec.BF16, spec.NumLayers = bf16, 1
+	spec.BF16, spec.NumLayers, lora.Tokens = bf16, 1, []int32{4, 2}
 	weights := learntest.Weights(t, e, spec)
 	s, err := New(e, spec, weights, Options{LoRA: lora, Slots: 8, Context: 32})
 	if err != nil {

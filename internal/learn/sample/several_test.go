@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/engine"
+	"hone/internal/learn/model"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 	"hone/internal/testing/learntest"
@@ -17,79 +18,87 @@ func TestSeveralAdaptersInOneBatch(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		spec, lora := learntest.Spec(), learntest.LoRA()
 		spec.NumLayers = 1
-		weights := learntest.Weights(t, e, spec)
-		start := func(adapters int) *Sampler {
-			s, err := New(e, spec, weights, Options{LoRA: lora, Adapters: adapters, Slots: 6, Context: 48})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.Close)
-			return s
-		}
-		several, alone := start(2), start(1)
-		var buffers []engine.Buffer
-		compiled := 0
-		for i := range 2 {
-			flat := train.NewState(spec, lora, 2).Adapter
-			for j := range flat {
-				flat[j] += float32(math.Cos(float64(j*(i+1))) * 0.1)
-			}
-			b, err := e.Upload(flat, len(flat))
-			if err != nil {
-				t.Fatal(err)
-			}
-			buffers = append(buffers, b)
-			if err := several.SetAdapterOf(i, b, 10+i); err != nil {
-				t.Fatal(err)
-			}
-			if i == 0 {
-				compiled = e.NumCompiled
-			} else if e.NumCompiled != compiled {
-				t.Errorf("%d programs were compiled for the second adapter", e.NumCompiled-compiled)
-			}
-		}
-		var requests []policy.Request
-		for slot := range 6 {
-			r := request(slot, 5+slot, false)
-			r.Adapter = slot%3 - 1
-			requests = append(requests, r)
-		}
-		got := together(t, several, requests)
-		var first []int32
-		for which := policy.NoAdapter; which < 2; which++ {
-			var adapter engine.Buffer
-			version := 0
-			if which >= 0 {
-				adapter, version = buffers[which], 10+which
-			}
-			if err := alone.SetAdapter(adapter, version); err != nil {
-				t.Fatal(err)
-			}
-			for slot, r := range requests {
-				if r.Adapter != which {
-					continue
-				}
-				r.Adapter = 0
-				want := must(t, alone, r)
-				if !slices.Equal(got[slot].IDs, want.IDs) || got[slot].PolicyVersion != version || away(got[slot].SamplerLogprobs, want.SamplerLogprobs) > 1e-4 {
-					t.Errorf("slot %d, adapter %d: %v of version %d, alone %v", slot, which, got[slot].IDs, got[slot].PolicyVersion, want.IDs)
-				}
-			}
-			same := request(1, 9, false) // one slot, one prompt, another adapter each time: what the slot holds of the one before is not taken
-			same.Adapter = which
-			c := must(t, several, same)
-			if slices.Equal(c.IDs, first) {
-				t.Errorf("adapter %d samples what the one before did", which)
-			}
-			first = c.IDs
-		}
-		for _, r := range []policy.Request{{Prompt: []int32{1}, Adapter: 2}, {Prompt: []int32{1}, Adapter: -2}} {
-			r.MaxTokens = 1
-			if several.check(r) == nil {
-				t.Errorf("adapter %d of two is sampled from", r.Adapter)
-			}
-		}
+		checkSeveral(t, e, spec, lora)
+		lora.Tokens = []int32{7, 3, 4, 20, 41, 11, 59}
+		t.Run("tokens", func(t *testing.T) { checkSeveral(t, e, spec, lora) })
+		spec.TiedHead, lora.HeadTokens = false, []int32{2, 30, 8, 9}
+		t.Run("tokens of two matrices", func(t *testing.T) { checkSeveral(t, e, spec, lora) })
 	})
+}
+
+func checkSeveral(t *testing.T, e *engine.Engine, spec model.Spec, lora model.LoRA) {
+	weights := learntest.Weights(t, e, spec)
+	start := func(adapters int) *Sampler {
+		s, err := New(e, spec, weights, Options{LoRA: lora, Adapters: adapters, Slots: 6, Context: 48})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		return s
+	}
+	several, alone := start(2), start(1)
+	var buffers []engine.Buffer
+	compiled := 0
+	for i := range 2 {
+		flat := train.NewState(spec, lora, 2).Adapter
+		for j := range flat {
+			flat[j] += float32(math.Cos(float64(j*(i+1))) * 0.1)
+		}
+		b, err := e.Upload(flat, len(flat))
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffers = append(buffers, b)
+		if err := several.SetAdapterOf(i, b, 10+i); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			compiled = e.NumCompiled
+		} else if e.NumCompiled != compiled {
+			t.Errorf("%d programs were compiled for the second adapter", e.NumCompiled-compiled)
+		}
+	}
+	var requests []policy.Request
+	for slot := range 6 {
+		r := request(slot, 5+slot, false)
+		r.Adapter = slot%3 - 1
+		requests = append(requests, r)
+	}
+	got := together(t, several, requests)
+	var first []int32
+	for which := policy.NoAdapter; which < 2; which++ {
+		var adapter engine.Buffer
+		version := 0
+		if which >= 0 {
+			adapter, version = buffers[which], 10+which
+		}
+		if err := alone.SetAdapter(adapter, version); err != nil {
+			t.Fatal(err)
+		}
+		for slot, r := range requests {
+			if r.Adapter != which {
+				continue
+			}
+			r.Adapter = 0
+			want := must(t, alone, r)
+			if !slices.Equal(got[slot].IDs, want.IDs) || got[slot].PolicyVersion != version || away(got[slot].SamplerLogprobs, want.SamplerLogprobs) > 1e-4 {
+				t.Errorf("slot %d, adapter %d: %v of version %d, alone %v", slot, which, got[slot].IDs, got[slot].PolicyVersion, want.IDs)
+			}
+		}
+		same := request(1, 9, false) // one slot, one prompt, another adapter each time: what the slot holds of the one before is not taken
+		same.Adapter = which
+		c := must(t, several, same)
+		if slices.Equal(c.IDs, first) {
+			t.Errorf("adapter %d samples what the one before did", which)
+		}
+		first = c.IDs
+	}
+	for _, r := range []policy.Request{{Prompt: []int32{1}, Adapter: 2}, {Prompt: []int32{1}, Adapter: -2}} {
+		r.MaxTokens = 1
+		if several.check(r) == nil {
+			t.Errorf("adapter %d of two is sampled from", r.Adapter)
+		}
+	}
 }
 
 // An adapter is set while a request of another goes on, which is not changed by it; one that is in use is not set.

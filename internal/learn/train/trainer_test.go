@@ -20,11 +20,18 @@ type device struct {
 	*engine.Engine
 	weights  []engine.Buffer
 	programs map[string]program
+	spec     model.Spec
+	lora     model.LoRA
+}
+
+func newDevice(t *testing.T, e *engine.Engine, s model.Spec, l model.LoRA) device {
+	t.Helper()
+	return device{e, learntest.Weights(t, e, s), map[string]program{}, s, l}
 }
 
 func TestTrainer(t *testing.T) {
 	learntest.BothDevices(t, func(t *testing.T, e *engine.Engine) {
-		d := device{e, learntest.Weights(t, e, learntest.Spec()), map[string]program{}}
+		d := newDevice(t, e, learntest.Spec(), learntest.LoRA())
 		for _, c := range []struct {
 			name   string
 			test   func(*testing.T, device)
@@ -75,10 +82,15 @@ func (d device) start(t *testing.T, microBatch int) *Trainer {
 // startWith sets what of the options all tests share.
 func (d device) startWith(t *testing.T, o Options) *Trainer {
 	t.Helper()
-	s, l := learntest.Spec(), learntest.LoRA()
+	s, l := d.spec, d.lora
 	state := NewState(s, l, 5)
 	for i := range state.Adapter {
 		state.Adapter[i] += float32(math.Cos(float64(i)) * 0.05)
+	}
+	for _, r := range l.Rows(s) { // as large as the base's
+		for i := r.Offset; i < r.Offset+len(r.IDs)*s.Hidden; i++ {
+			state.Adapter[i] *= 6
+		}
 	}
 	o.LoRA, o.RowMultiple = l, 16
 	tr, err := New(d.Engine, s, d.weights, state, o)
@@ -301,9 +313,7 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 	if math.Abs(chosen-stats.EntropyChosen) > 1e-5 || o.Bonus.On && (math.Abs(chosen-entropy) < 1e-4 || stats.NumChosen == 0 || stats.NumChosen >= stats.NumTrained) {
 		t.Errorf("the entropy of %d chosen tokens is %g, scored apart it is %g; of all it is %g", stats.NumChosen, stats.EntropyChosen, chosen, entropy)
 	}
-	pieces, _ := tr.lora.Pieces(tr.spec)
-	for _, p := range pieces {
-		i := p.Offset + p.Rows*p.Cols/2
+	for what, i := range numbersOf(tr) {
 		const h = 0.01
 		numeric := 0.0
 		up, upH := scores(i, h)
@@ -316,9 +326,24 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 		}
 		exact := float64(m[i]) / 0.1
 		if math.Abs(numeric-exact) > 2e-3*math.Max(0.05, math.Abs(exact)) {
-			t.Errorf("layer %d %s B=%v: gradient %g, finite difference %g", p.Layer, p.Target.Name(), p.B, exact, numeric)
+			t.Errorf("%s: gradient %g, finite difference %g", what, exact, numeric)
 		}
 	}
+}
+
+// numbersOf are one number of each matrix of the adapter, and of each of its rows of tokens.
+func numbersOf(tr *Trainer) map[string]int {
+	at := map[string]int{}
+	pieces, _ := tr.lora.Pieces(tr.spec)
+	for _, p := range pieces {
+		at[fmt.Sprintf("layer %d %s B=%v", p.Layer, p.Target.Name(), p.B)] = p.Offset + p.Rows*p.Cols/2
+	}
+	for _, r := range tr.lora.Rows(tr.spec) {
+		for i, id := range r.IDs {
+			at[fmt.Sprintf("%s, token %d", r.Weight, id)] = r.Offset + i*tr.spec.Hidden + tr.spec.Hidden/2
+		}
+	}
+	return at
 }
 
 // entropiesOf are those of each trained token, where an objective has a bonus for them.
