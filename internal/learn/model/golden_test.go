@@ -149,6 +149,13 @@ func (g golden) load(t *testing.T, e *engine.Engine) (model.Spec, []engine.Buffe
 // lora writes the adapter as peft would, and loads it.
 func (g golden) lora(t *testing.T, s model.Spec) (model.LoRA, []float32) {
 	t.Helper()
+	lora, flat, err := model.LoadPEFT(g.adapterFolder(t), s)
+	must(t, err)
+	return lora, flat
+}
+
+func (g golden) adapterFolder(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, adapter.ConfigFile), g.AdapterConfig, 0o644))
 	var tensors []adapter.Tensor
@@ -156,9 +163,7 @@ func (g golden) lora(t *testing.T, s model.Spec) (model.LoRA, []float32) {
 		tensors = append(tensors, adapter.Tensor{Name: name, Rows: dims[0], Cols: dims[1], Data: draw(name, dims, false)})
 	}
 	must(t, adapter.WriteSafetensors(filepath.Join(dir, adapter.WeightsFile), tensors, nil))
-	lora, flat, err := model.LoadPEFT(dir, s)
-	must(t, err)
-	return lora, flat
+	return dir
 }
 
 // byName concatenates an adapter's flat vector in the order of its tensors' names, as the golden has it.

@@ -431,11 +431,57 @@ func TestSavedAdapterIsPEFTs(t *testing.T) {
 		var ours, theirs map[string]any
 		must(t, json.Unmarshal(text, &ours))
 		must(t, json.Unmarshal(g.AdapterConfig, &theirs))
-		for _, key := range []string{"peft_type", "r", "lora_alpha", "use_rslora", "target_modules", "rank_pattern", "alpha_pattern", "bias"} {
+		for _, key := range []string{"peft_type", "r", "lora_alpha", "use_rslora", "target_modules", "rank_pattern", "alpha_pattern", "bias", "trainable_token_indices"} {
 			if !reflect.DeepEqual(ours[key], theirs[key]) {
 				t.Errorf("%s: %s is %v, peft's is %v", name, key, ours[key], theirs[key])
 			}
 		}
+		if _, there := ours["trainable_token_indices"]; there != (len(l.Tokens) > 0) {
+			t.Errorf("%s: rows of %v are told of: %v", name, l.Tokens, there)
+		}
+	}
+}
+
+// An adapter with rows of tokens that are not this model's, or not there, is refused.
+func TestRowsThatDoNotFit(t *testing.T) {
+	type any = map[string]interface{}
+	for _, c := range []struct {
+		golden, why string
+		damage      func(g *golden, config any)
+	}{
+		{"gemma2_tokens", "embed_tokens and lm_head differ", func(g *golden, config any) {
+			config["trainable_token_indices"] = any{"embed_tokens": []int{60, 9}, "lm_head": []int{9, 60}}
+		}},
+		{"gemma2_tokens", "embed_tokens and lm_head differ", func(g *golden, config any) {
+			config["trainable_token_indices"] = any{"lm_head": []int{9, 60}}
+		}},
+		{"llama_tokens", "name wte", func(g *golden, config any) { config["trainable_token_indices"] = any{"wte": []int{1}} }},
+		{"llama_tokens", "has no base_model.model.lm_head.token_adapter.trainable_tokens_delta", func(g *golden, config any) {
+			delete(g.Adapter, "base_model.model.lm_head.token_adapter.trainable_tokens_delta")
+		}},
+		{"llama_tokens", "matrices, the model takes", func(g *golden, config any) { delete(config, "trainable_token_indices") }},
+		{"gemma2_tokens", "is 2x32, the model needs 1x32", func(g *golden, config any) { config["trainable_token_indices"] = []int{9} }},
+		{"gemma2_tokens", "a row for token 96 of a vocabulary of 96", func(g *golden, config any) { config["trainable_token_indices"] = []int{9, 96} }},
+		{"gemma2_tokens", "two rows for token 9", func(g *golden, config any) { config["trainable_token_indices"] = []int{9, 9} }},
+	} {
+		g := read(t, c.golden)
+		var config any
+		must(t, json.Unmarshal(g.AdapterConfig, &config))
+		c.damage(&g, config)
+		text, err := json.Marshal(config)
+		must(t, err)
+		m := g.folder(t)
+		g.AdapterConfig = text
+		_, _, err = model.LoadPEFT(g.adapterFolder(t), model.Spec{Config: m.Config})
+		if err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: got %v, want %q", c.golden, err, c.why)
+		}
+	}
+	g := read(t, "gemma2_tokens") // PEFT takes the head's as the embedding's, where they are one
+	g.AdapterConfig = []byte(strings.Replace(string(g.AdapterConfig), `[60,9]`, `{"model.embed_tokens": [60, 9], "lm_head": [60, 9]}`, 1))
+	l, _, err := model.LoadPEFT(g.adapterFolder(t), model.Spec{Config: g.folder(t).Config})
+	if err != nil || !slices.Equal(l.Tokens, []int32{60, 9}) || l.HeadTokens != nil {
+		t.Errorf("rows of %v and %v, %v", l.Tokens, l.HeadTokens, err)
 	}
 }
 

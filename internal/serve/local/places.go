@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"hone/internal/basemodel"
@@ -44,10 +45,13 @@ type places struct {
 // usualRank is the rank that adapters loaded at run time may have, as vLLM has it.
 const usualRank = 16
 
-// shape finds the shape that holds all adapters: that of them where they are alike, else one of all linear maps and the largest rank.
+// shape finds the shape that holds all adapters: that of them where they are alike, else one of all linear maps and the largest rank, with
+// rows of the tokens that any has. Where adapters come at run time, those that a fresh one would have are among them.
 func (p *places) shape() error {
 	spec := p.base.Shape()
 	alike, rank := true, 0
+	var tokens, headTokens []int32
+	with := func(l model.LoRA) { tokens, headTokens = union(tokens, l.Tokens), union(headTokens, l.HeadTokens) }
 	for i, a := range p.options.adapters {
 		lora, err := p.base.AdapterShape(p.config, a.dir)
 		if err != nil {
@@ -57,6 +61,7 @@ func (p *places) shape() error {
 			p.lora = &lora
 		}
 		alike = alike && p.lora.Equal(lora)
+		with(lora)
 		pieces, _ := lora.Pieces(spec)
 		for _, x := range pieces {
 			if !x.B {
@@ -70,16 +75,31 @@ func (p *places) shape() error {
 			rank = max(rank, usualRank)
 		}
 		p.count = most + 1
+		fresh, err := p.base.LoRA(p.config.LoRA)
+		if err != nil {
+			return err
+		}
+		with(fresh)
 	} else {
 		p.count = max(2, len(p.options.adapters)) // a sampler of one adapter has no base model beside it
 	}
 	if !alike {
-		p.lora = &model.LoRA{Rank: rank, Alpha: float64(rank)}
+		p.lora = &model.LoRA{Rank: rank, Alpha: float64(rank), Tokens: tokens, HeadTokens: headTokens}
 	}
 	if p.lora == nil {
 		p.count = 0
 	}
 	return nil
+}
+
+// union are the ids of both.
+func union(x, y []int32) []int32 {
+	for _, id := range y {
+		if !slices.Contains(x, id) {
+			x = append(x, id)
+		}
+	}
+	return x
 }
 
 // load puts the weights on the device and starts the sampler, with the adapters in it.
@@ -210,7 +230,8 @@ func (p *places) put(name string, f folder) (serve.Model, error) {
 		return serve.Model{}, err
 	}
 	if flat, err = lora.Within(p.base.Spec, flat, *p.lora); err != nil {
-		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit its place", Where: dir, Err: err, Next: "start hone serve with a larger --max-rank"}
+		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit its place", Where: dir, Err: err,
+			Next: "start hone serve with a larger --max-rank, or with this adapter, where it has rows of tokens"}
 	}
 	place, err := p.set(flat)
 	if err != nil {
