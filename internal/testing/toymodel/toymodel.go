@@ -12,8 +12,8 @@ import (
 )
 
 // Write writes a GGUF file with a random decoder of two layers over bytes, prompted in ChatML: a whole run of it takes
-// seconds, and it does nothing sensible.
-func Write(t testing.TB, path string) {
+// seconds, and it does nothing sensible. More tokens may be named, of which none was ever trained: all have the same row.
+func Write(t testing.TB, path string, untrained ...string) {
 	t.Helper()
 	const hidden, ffn, heads, kvHeads, layers = 24, 40, 6, 2, 2
 	tokens, types := byteTokens()
@@ -21,7 +21,10 @@ func Write(t testing.TB, path string) {
 		tokens, types = append(tokens, special), append(types, 3)
 	}
 	tokens, types = append(tokens, "th"), append(types, 1)
-	g := &gguf{}
+	g := &gguf{trained: len(tokens)}
+	for _, token := range untrained {
+		tokens, types = append(tokens, token), append(types, 4)
+	}
 	g.meta("general.architecture", "llama")
 	g.meta("general.name", "toy")
 	for key, n := range map[string]uint32{"block_count": layers, "embedding_length": hidden, "feed_forward_length": ffn,
@@ -70,6 +73,7 @@ func byteTokens() (tokens []string, types []int32) {
 
 // gguf collects the parts of a file of format version 3.
 type gguf struct {
+	trained              int // tokens with a row of their own
 	numMeta, numTensors  uint64
 	header, infos, words bytes.Buffer
 }
@@ -127,7 +131,11 @@ func (g *gguf) tensor(name string, shape ...int) {
 		seed = seed*31 + int(c)
 	}
 	for i := range size {
-		x := 0.3 * math.Sin(float64(seed%7919+i)*12.9898)
+		at := i
+		if name == "token_embd.weight" {
+			at = min(i/shape[0], g.trained)*shape[0] + i%shape[0]
+		}
+		x := 0.3 * math.Sin(float64(seed%7919+at)*12.9898)
 		switch {
 		case len(shape) == 1:
 			x = 1 + x/3
