@@ -55,6 +55,8 @@ func (w wired) learning() []acting {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	drawn := train.NewState(spec, lora, 7001).Adapter // behind them are the base's rows
+	lora.Tokens = []int32{258, 257}
 	return []acting{
 		{"grpo.steps", g.Steps, 1}, {"grpo.group_size", g.GroupSize, 3}, {"grpo.scenarios_per_step", g.GroupsPerStep, 2},
 		{"grpo.loss", g.Loss.Name, batch.LossGRPO}, {"grpo.num_iterations", g.Iterations, 2}, {"grpo.negative_weight", *g.Advantage.Negative, 0.46}, {"grpo.minibatches", g.Minibatches, 5},
@@ -97,8 +99,9 @@ func (w wired) learning() []acting {
 
 		{"lora.rank", t.LoRA.Rank, lora.Rank}, {"lora.alpha", t.LoRA.Alpha, lora.Alpha}, {"lora.rslora", t.LoRA.RankStabilized, true},
 		{"lora.target_modules", t.LoRA.Targets, lora.Targets}, {"lora.rank_pattern", t.LoRA.RankPattern, lora.RankPattern},
-		{"lora.alpha_pattern", t.LoRA.AlphaPattern, lora.AlphaPattern}, {"lora.dropout", t.Dropout, 0.27},
-		{"seed", t.Seed, uint64(7001)}, {"seed", state.Adapter, train.NewState(spec, lora, 7001).Adapter},
+		{"lora.alpha_pattern", t.LoRA.AlphaPattern, lora.AlphaPattern}, {"lora.trainable_tokens", t.LoRA.Tokens, lora.Tokens},
+		{"lora.dropout", t.Dropout, 0.27},
+		{"seed", t.Seed, uint64(7001)}, {"seed", state.Adapter[:len(drawn)], drawn},
 		{"(sft's adapter)", last[train.Options](w, "sft").LoRA, lora}, {"(the sampler's)", last[sample.Options](w, "train").LoRA, lora},
 		{"metrics.target", last[metrics.Options](w, "train").Target, 0.66}, {"(what may reach it)", last[metrics.Options](w, "train").Measures, true},
 		{"metrics.tfevents", exists("trained/tfevents"), false},

@@ -55,7 +55,7 @@ rollout:
   timeout: 91s
   user: {url: "http://127.0.0.1:1/v1", model: anyone, key_env: OUR_KEY, temperature: 0.51, max_tokens: 77, token_budget: 4001}
 rewards: {checks: 2, call: 3, tool: 5, end: 7, extra: 0.25, repeat: -11, invalid: -13, parse: -17, arguments: 29, recovery: -31, repair: -33, economy: {weight: -37, factor: 1.25}, length: {weight: -41, budget: 4001}, overlong: {weight: -23, limit: 3001, buffer: 299}, program: {command: [./judge.sh], weight: 19, timeout: 92s, worker: true}, expressions: {ours: {formula: "gold / 4", weight: 43}}}
-lora: {rank: 3, alpha: 7, rslora: true, dropout: 0.27, target_modules: [q_proj, up_proj], rank_pattern: ["up_proj=5"], alpha_pattern: ["q_proj=9"]}
+lora: {rank: 3, alpha: 7, rslora: true, dropout: 0.27, target_modules: [q_proj, up_proj], rank_pattern: ["up_proj=5"], alpha_pattern: ["q_proj=9"], trainable_tokens: [th, <|im_end|>]}
 sft:
   optimizer: {learning_rate: 0.011, max_grad_norm: 0.12, schedule: cosine, warmup: 0.13, beta1: 0.14, beta2: 0.15, epsilon: 0.0016, weight_decay: 0.17}
   epochs: 2

@@ -46,12 +46,17 @@ func bytesOf(s model.Spec) (weights, maps int64) {
 // What is held equals what a person works out of the shapes.
 func TestHeldIsWhatTheShapesSay(t *testing.T) {
 	s, o := wide(), settings()
+	_, matrices := o.Train.LoRA.Pieces(s)
+	o.Train.LoRA = o.Train.LoRA.WithTokens(s, []int32{5, 900, 17})
 	p, err := Make(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	weights, _ := bytesOf(s)
 	_, adapter := o.Train.LoRA.Pieces(s)
+	if rows := adapter - matrices; rows != 3*s.Hidden {
+		t.Errorf("rows of three tokens are %d numbers", rows)
+	}
 	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * (o.Prefix + o.Slots*o.Context) * 4)
 	want := []Item{{"weights", weights}, {"adapter and moments", int64(3 * adapter * 4)}, {"keys and values", kv}, {HeldBySampler, int64(adapter * 4)}}
 	if !slices.Equal(p.Held, want) {
