@@ -98,7 +98,7 @@ func TestHeadInTurn(t *testing.T) {
 func TestLayersComputedAgainInBF16(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	s, l := learntest.Spec(), learntest.LoRA()
-	s.BF16, s.HeadDim = true, 8
+	s.BF16, s.HeadDim, l.Tokens = true, 8, []int32{36, 8, 59}
 	weights := learntest.Weights(t, e, s)
 	var gradients [][]float32
 	for _, r := range []Recompute{RecomputeNone, RecomputeLayer} {
