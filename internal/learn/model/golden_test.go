@@ -36,6 +36,7 @@ type golden struct {
 
 	outer    string // stands before the tensors' names, and is not part of them for draw
 	infinite bool   // one weight is
+	tied     bool   // lm_head.weight is the embedding
 	dtype    string // of the weights in the file; F32 where it is empty
 }
 
@@ -125,6 +126,9 @@ func (g golden) folder(t *testing.T) *modelfile.Model {
 	var tensors []modelfile.NewTensor
 	for name, dims := range g.Weights {
 		flat := draw(strings.TrimPrefix(name, g.outer), dims, strings.Contains(string(g.Config), `"gemma`))
+		if g.tied && name == "lm_head.weight" {
+			flat = draw("model.embed_tokens.weight", dims, true)
+		}
 		if g.infinite {
 			flat[len(flat)-1] = float32(math.Inf(1))
 		}
