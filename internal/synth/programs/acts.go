@@ -66,10 +66,7 @@ func (d *drawer) set(corrected bool) *Program {
 		return nil
 	}
 	slots["x"], slots["attr"], slots["v"] = said, c.said(), text
-	tables := []*Table{t}
-	if to != nil {
-		tables = append(tables, to)
-	}
+	tables := involved(t, where, to)
 	pattern := "set"
 	if corrected {
 		other := d.another(t, i, v)
@@ -85,7 +82,7 @@ func (d *drawer) set(corrected bool) *Program {
 	return &Program{
 		pattern: pattern,
 		slots:   slots,
-		Steps: d.changing(t, []Cond{where}, true, func(where []Cond) Step {
+		Steps: d.changing(t, where, true, func(where []Cond) Step {
 			return update(t, i, value, where)
 		}),
 		Tables: tables,
@@ -109,6 +106,17 @@ func (d *drawer) written(c Column, v any, row []any) (sql, said string, of *Tabl
 	return c.Ref.keyOf(to), c.Ref.named(to), c.Ref
 }
 
+// involved are the tables that a change of some rows looks into: theirs, those of the conditions, and others.
+func involved(t *Table, where []Cond, others ...*Table) []*Table {
+	tables := (Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}).tables()
+	for _, o := range others {
+		if o != nil && !slices.Contains(tables, o) {
+			tables = append(tables, o)
+		}
+	}
+	return tables
+}
+
 // changing are the steps of a change: a look at the rows that it is about, and the change.
 func (d *drawer) changing(t *Table, where []Cond, named bool, change func([]Cond) Step) []Step {
 	look, exact := d.before(t, where, named)
@@ -127,9 +135,10 @@ func (d *drawer) setTwo() *Program {
 		return nil
 	}
 	d.r.Shuffle(len(props), func(i, j int) { props[i], props[j] = props[j], props[i] })
-	slots, sets, tables := d.about(t), []string{}, []*Table{t}
+	slots, sets := d.about(t), []string{}
 	named, where := d.naming(t, row)
 	slots["x"] = named
+	tables := involved(t, where)
 	for k, i := range props[:2] {
 		c := t.Columns[i]
 		v := d.another(t, i, row[i])
@@ -147,7 +156,7 @@ func (d *drawer) setTwo() *Program {
 		sets = append(sets, Ident(c.Name)+" = "+value)
 	}
 	return &Program{pattern: "set_two", slots: slots, Tables: tables,
-		Steps: d.changing(t, []Cond{where}, true, func(where []Cond) Step {
+		Steps: d.changing(t, where, true, func(where []Cond) Step {
 			return Step{SQL: "UPDATE " + Ident(t.Name) + " SET " + strings.Join(sets, ", ") + filter(t, where), Writes: true}
 		})}
 }
@@ -204,8 +213,8 @@ func (d *drawer) adjust() *Program {
 		if row == nil || row[i] == nil || t.Columns[t.Label].Ref != nil {
 			return nil
 		}
-		said, by := d.naming(t, row)
-		where, slots["x"] = []Cond{by}, said
+		slots["x"], where = d.naming(t, row)
+		tables = involved(t, where)
 	} else {
 		c, phrase, ok := d.condition(t, i)
 		if !ok {
@@ -264,10 +273,10 @@ func (d *drawer) remove() *Program {
 	return &Program{
 		pattern: "remove",
 		slots:   slots,
-		Steps: d.changing(t, []Cond{where}, true, func(where []Cond) Step {
+		Steps: d.changing(t, where, true, func(where []Cond) Step {
 			return Step{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}
 		}),
-		Tables: []*Table{t},
+		Tables: involved(t, where),
 	}
 }
 
@@ -489,14 +498,14 @@ func (d *drawer) actIf() *Program {
 	}
 	below := less(row[i], bound)
 	said, where := d.naming(t, row)
-	q := Query{Table: t, Where: []Cond{where}, Column: i, Of: -1, Order: -1}
+	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	c := t.Columns[i]
 	slots["x"], slots["attr"], slots["bound"], slots["v"] = said, c.said(), c.show(bound), c.show(v)
 	p := &Program{
 		pattern: "set_if",
 		slots:   slots,
 		Steps:   []Step{{SQL: q.SQL()}},
-		Tables:  []*Table{t},
+		Tables:  q.tables(),
 		Result:  shown(q.Run()),
 	}
 	if below {

@@ -6,16 +6,44 @@ import (
 	"unicode"
 )
 
-// naming draws how a person names a row, and the condition that finds it: mostly by its whole name, at times by a part of
+// naming draws how a person names a row, and the conditions that find it: mostly by its whole name, at times by a part of
 // it that no other row's name has ("Gus"), or where the name is a code by another property that only this row has ("the
-// fuel pump").
-func (d *drawer) naming(t *Table, row []any) (said string, where Cond) {
-	if d.r.IntN(3) == 0 {
-		if said, where, ok := d.otherName(t, row); ok {
+// fuel pump"), or by what it belongs to ("the shift of Ana on 4 July").
+func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
+	if isCodeName(t.named(row)) && d.r.IntN(2) == 0 {
+		if said, where, ok := d.described(t, row); ok {
 			return said, where
 		}
 	}
-	return t.called(row), t.label(row)
+	if d.r.IntN(3) == 0 {
+		if said, where, ok := d.otherName(t, row); ok {
+			return said, []Cond{where}
+		}
+	}
+	return t.called(row), []Cond{t.label(row)}
+}
+
+// described names a row that has a mere code by one or two conditions that it alone meets.
+func (d *drawer) described(t *Table, row []any) (said string, where []Cond, ok bool) {
+	for range tries {
+		other := &drawer{r: d.r, w: d.w}
+		c, phrase, ok := other.condition(t)
+		if !ok || phrase == "" || c.Op == Not || c.Op == Above || c.Op == Below || !c.holds(t, row) ||
+			len(where) > 0 && (c.Column == where[0].Column || c.Of >= 0) {
+			continue
+		}
+		said, where = strings.TrimSpace(said+" "+ofOne(phrase)), append(where, c)
+		d.looked = append(d.looked, other.looked...)
+		switch {
+		case len(t.rows(where)) == 1:
+			return "the " + t.One + " " + said, where, true
+		case len(where) == 2:
+			d.looked = nil
+			return "", nil, false
+		}
+	}
+	d.looked = nil
+	return "", nil, false
 }
 
 func (d *drawer) otherName(t *Table, row []any) (said string, where Cond, ok bool) {
@@ -69,7 +97,7 @@ func (d *drawer) before(t *Table, where []Cond, named bool) (look Step, change [
 		c := where[0]
 		if text, ok := c.Value.(string); ok && c.Op == Is && !d.w.Cased && len(t.Columns[c.Column].Parts) == 0 &&
 			t.Columns[c.Column].Ref == nil && isASCII(text) && !strings.ContainsAny(text, `%_\\`) &&
-			len(t.rows([]Cond{{c.Column, -1, Has, text}})) == 1 {
+			len(where) == 1 && len(t.rows([]Cond{{c.Column, -1, Has, text}})) == 1 {
 			where = []Cond{{c.Column, -1, Has, text}}
 		}
 		if rows := t.rows(where); len(rows) == 1 && t.Key >= 0 {

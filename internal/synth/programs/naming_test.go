@@ -91,3 +91,28 @@ func TestSomeOfATable(t *testing.T) {
 		}
 	}
 }
+
+// A row with a mere number is named by what it belongs to, where that tells it apart.
+func TestNamingByWhatARowBelongsTo(t *testing.T) {
+	people := TableOf("people", Records(`[{"id": 1, "name": "Ana Lund"}, {"id": 2, "name": "Ben Holt"}]`))
+	shifts := TableOf("shifts", Records(`[{"id": 11, "person_id": 1, "slot": "early", "hours": 4},
+		{"id": 12, "person_id": 1, "slot": "late", "hours": 5}, {"id": 13, "person_id": 2, "slot": "late", "hours": 6}]`))
+	tables := []*Table{people, shifts}
+	Relate(tables)
+	Understand(tables)
+	w, said := &World{Name: "rota", Tables: tables}, map[string]string{}
+	for seed := range uint64(600) {
+		if p := Draw(rand.New(rand.NewPCG(seed, 5)), w, Set); p != nil && p.pattern == "set" && p.Tables[0] == shifts {
+			said[p.slots["x"]] = p.Steps[len(p.Steps)-1].SQL
+			if strings.Contains(p.slots["x"], "Ana") && !slices.Contains(p.Tables, people) {
+				t.Errorf("%s looks into %v", p.slots["x"], p.Tables)
+			}
+		}
+	}
+	if sql := said["the shift with Ben Holt as the person"]; !strings.HasSuffix(sql, " WHERE id = 13") {
+		t.Errorf("the only one of Ben: %q of %q", sql, said)
+	}
+	if sql := said["the shift with Ana Lund as the person"]; sql != "" {
+		t.Errorf("Ana has two: %q", sql)
+	}
+}

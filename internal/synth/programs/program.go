@@ -245,6 +245,9 @@ func (d *drawer) draw(kind string) *Program {
 	case Missing:
 		return d.missing()
 	case Most:
+		if d.r.IntN(3) == 0 {
+			return d.mostOf()
+		}
 		return d.most()
 	case Set:
 		if d.r.IntN(3) == 0 {

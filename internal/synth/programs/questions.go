@@ -22,7 +22,7 @@ func (d *drawer) lookup() *Program {
 		return nil
 	}
 	said, where := d.naming(t, row)
-	q := Query{Table: t, Where: []Cond{where}, Column: i, Of: -1, Order: -1}
+	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	slots := d.about(t)
 	slots["x"], slots["attr"] = said, t.Columns[i].said()
 	if asks := t.Columns[i].Asks; asks != "" && d.r.IntN(4) > 0 { // "When was the patient admitted?"
@@ -70,7 +70,7 @@ func (d *drawer) join() *Program {
 	slots := d.about(t)
 	said, where := d.naming(t, row)
 	slots["x"], slots["ref"] = said, c.said()
-	q := Query{Table: t, Where: []Cond{where}, Column: i, Of: -1, Order: -1}
+	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	if d.r.IntN(2) == 0 { // who it is
 		if slots["asks"] = strings.ReplaceAll(c.Asks, "{x}", slots["x"]); c.Asks == "" {
 			slots["asks"] = "Which " + c.Ref.One + " does " + slots["x"] + " belong to?"

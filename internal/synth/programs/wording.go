@@ -62,6 +62,9 @@ func forms(of string) []form {
 // before matches an article and the slot that it stands before.
 var before = regexp.MustCompile(`\b[aA] \{\w+\}`)
 
+// theOne matches a thing's noun and article before its name.
+var theOne = regexp.MustCompile(`(?:\b(?:the|a|our) )?\{one\} \{x\}`)
+
 var optional = regexp.MustCompile(`\{,(\w+)\}`)
 
 // fill puts slots into a wording. {,filter} is ", looking only at the MANY FILTER" where there is a filter.
@@ -81,8 +84,11 @@ func fill(text string, slots map[string]string) string {
 		}
 		return m
 	})
-	if strings.HasPrefix(slots["x"], slots["one"]+" ") { // "the repair 9" has its noun
+	switch x := slots["x"]; { // "the repair 9" and "the fuel pump" have their nouns
+	case strings.HasPrefix(x, slots["one"]+" "):
 		text = strings.ReplaceAll(text, "{one} {x}", "{x}")
+	case strings.HasPrefix(x, "the "):
+		text = theOne.ReplaceAllString(text, "{x}")
 	}
 	text = strings.ReplaceAll(text, "{one} {filter}", "{one} "+ofOne(slots["filter"]))
 	var pairs []string

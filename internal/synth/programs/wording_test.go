@@ -30,7 +30,7 @@ func needed() map[string]string {
 		"set_two": "attr attr2 v v2 x | one", "set_nothing": "attr x | one", "verb": "verb x | one",
 		"verb_all": "filter many verb", "mark": "v x | attr one", "append": "v x | one", "unappend": "v x",
 		"notes": "x | one", "edge_from": "rel y", "edge_to": "rel x", "edge_count": "rel y", "edge_add": "rel x y",
-		"edge_remove": "rel x y", "worth": "attr many v", "worth_some": "attr filter many v", "report": "attr filter many", "cannot": "verb", "asks": "asks | x",
+		"edge_remove": "rel x y", "worth": "attr many v", "most_of": "attr others | many one", "worth_some": "attr filter many v", "report": "attr filter many", "cannot": "verb", "asks": "asks | x",
 	}
 }
 

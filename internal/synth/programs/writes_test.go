@@ -50,6 +50,9 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 			}
 			o := open(t, w)
 			where := ""
+			if strings.HasPrefix(p.slots["x"], "the "+table.One+" ") { // by what it belongs to: TestNaming
+				continue
+			}
 			if x := p.slots["x"]; x != "" {
 				row := rowCalled(t, table, x)
 				where = fmt.Sprintf(" WHERE %s = %s", Ident(table.Columns[table.Key].Name), Literal(row[table.Key]))

@@ -1,0 +1,60 @@
+package programs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mostOf asks for the thing whose things have the greatest sum of a number: the department with the most hours of staff.
+func (d *drawer) mostOf() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	from, column := d.referrer(t)
+	if from == nil || repeats(shown((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) {
+		return nil
+	}
+	numbers := slices.DeleteFunc(from.properties(isNumber), func(i int) bool { return from.Columns[i].isYear() })
+	if len(numbers) == 0 {
+		return nil
+	}
+	i := pick(d.r, numbers)
+	q := Query{Table: from, Column: column, Of: -1, Order: -1}
+	names := q.Run()
+	sums, order := map[string]float64{}, []string{}
+	for k, name := range names {
+		x, ok := asFloat(from.Columns[i].units(from.Rows[k][i]))
+		if name == nil || !ok {
+			return nil
+		}
+		if _, seen := sums[Show(name)]; !seen {
+			order = append(order, Show(name))
+		}
+		sums[Show(name)] += x
+	}
+	slices.SortStableFunc(order, func(a, b string) int {
+		if sums[a] > sums[b] {
+			return -1
+		}
+		return 1
+	})
+	if len(order) < 2 || sums[order[0]]-sums[order[1]] < 0.01 {
+		return nil
+	}
+	sql := q.SQL()
+	at := strings.Index(sql, " FROM ")
+	label := strings.TrimPrefix(sql[:at], "SELECT ")
+	slots := d.about(t)
+	slots["others"], slots["attr"] = from.Many, from.Columns[i].said()
+	return &Program{
+		pattern: "most_of",
+		slots:   slots,
+		Answer:  Answer{Form: "text", Values: order[:1]},
+		Steps: []Step{{SQL: fmt.Sprintf("SELECT %s, SUM(%s) AS total%s GROUP BY %s ORDER BY total DESC LIMIT 1",
+			label, from.selected(i, Ident(from.Name)+"."), sql[at:], label)}},
+		Tables: q.tables(),
+		Result: []string{order[0], trimFloat(sums[order[0]])},
+	}
+}
