@@ -64,7 +64,7 @@ func TestToolsOfOthersAreLeftOut(t *testing.T) {
 // A call that max_tokens cut off is sent back and shown, whatever is there of its arguments.
 func TestACutCallIsSentBack(t *testing.T) {
 	const call = `CALL hash {"n": "one \"two\"", "m": [1, {"a": tr`
-	s := &sampler{says: call[:len(call)], finish: policy.FinishLength}
+	s := &sampler{says: call[:], finish: policy.FinishLength}
 	asked := strings.Replace(hi+twoTools, "STRICT", "false", 1)
 	first := answered(t, s, "/v1/chat/completions", asked+`,"tool_choice":"required","max_tokens":25}`)
 	var answer struct {
