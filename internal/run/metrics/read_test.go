@@ -76,7 +76,7 @@ func rowNames(file, text string) (names []string) {
 func scripts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
-	for _, root := range []string{"gpu", "scripts", "docs"} {
+	for _, root := range []string{"experiments/gpu", "scripts", "docs"} {
 		err := filepath.WalkDir(filepath.Join("../../..", root), func(file string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
