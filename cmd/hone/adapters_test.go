@@ -31,7 +31,7 @@ func TestVerbsTakeARunForItsAdapter(t *testing.T) {
 		"dpo --data pairs.jsonl --output-dir out --adapter ADAPTER",
 		"eval --dataset tasks.json --split test --model ADAPTER",
 		"eval --dataset tasks.json --split test --mcp " + flatterer(t) + " --allow-findings poll --base-model toy.gguf --compare ADAPTER",
-		"eval --dataset tasks.json --split test --calibrate 0.9 --model ADAPTER",
+		"eval --dataset tasks.json --split test --repeats 20 --calibrate 0.9 --model ADAPTER",
 		"eval --dataset tasks.json --split test --mcp " + flatterer(t) + " --allow-findings poll --model " + far + "/m --initial-call ADAPTER",
 		"chat --model ADAPTER",
 		"serve --listen 127.0.0.1:0 --model ADAPTER",

@@ -40,7 +40,7 @@ func TestTheCostOfTracesIsOnCards(t *testing.T) {
 	must("curate", "do", "paid/trajectories.jsonl", "edit_text", "--trace", "a", "--message", "1", "--text", "Is there a hat?")
 	must("curate", "export", "paid/trajectories.jsonl", "--out", "curated.jsonl")
 	must("data", "convert", "curated.jsonl", "--to", "hf", "--unroll", "prefixes", "--out", "dataset")
-	must("data", "convert", "paid/trajectories.jsonl", "free/trajectories.jsonl", "--to", "hf-jsonl", "--out", "both")
+	must("data", "convert", "curated.jsonl", "free/trajectories.jsonl", "--to", "hf-jsonl", "--out", "both")
 	must("data", "convert", "free/trajectories.jsonl", "--to", "hf-jsonl", "--out", "unpriced")
 	for dir, want := range map[string]string{"dataset": "- cost: " + cost + "\n", "both": "8000 tokens read and 800 written by a model for 4 traces, 0.0180 dollars for the 2 of which the price is known\n",
 		"unpriced": "for 2 traces, at a price that is not known\n"} {

@@ -17,6 +17,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/text/render"
+	"hone/internal/text/toolcall"
 	"hone/internal/toolset"
 	"hone/internal/toolset/approval"
 )
@@ -29,6 +30,14 @@ type writing struct {
 
 func (w writing) Prompting() render.Prompting { return render.Prompting{ToolFormat: w.form} }
 func (w writing) StopIDs() []int32            { return []int32{0} }
+
+func (w writing) ToolFormat() toolcall.Format {
+	format, err := toolcall.ByName(w.form)
+	if err != nil {
+		panic(err) // the forms of the tests are there
+	}
+	return format
+}
 
 // questioned is a person who says no and counts.
 type questioned struct{ questions int }

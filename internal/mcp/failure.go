@@ -36,6 +36,11 @@ type Failure struct {
 	Err     error
 }
 
+// IsSilent reports whether the server said nothing: at most how its process ended is known.
+func (f *Failure) IsSilent() bool {
+	return f.Said == "" || strings.HasPrefix(f.Said, ended) && !strings.Contains(f.Said, "; ")
+}
+
 func (f *Failure) Error() string {
 	text := "server " + f.Server + ", " + string(f.Phase) + ": " + f.Err.Error()
 	if f.Said != "" {

@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 
 func runFixture(mode string, args []string) {
 	switch mode {
+	case "suite-client": // the suite's command, with the URL of its server last
+		scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO")
+		if err := playScenario(context.Background(), args[0], scenario, []byte(os.Getenv("MCP_CONFORMANCE_CONTEXT"))); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", scenario, err)
+			os.Exit(1)
+		}
 	case "tools":
 		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
 	case "says": // writes to stderr, and answers once that is read

@@ -36,7 +36,7 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(
 	}
 	next := "run it by hand: " + CommandLine(server)
 	f, failed := errors.AsType[*mcp.Failure](err)
-	if failed && f.Said != "" {
+	if failed && !f.IsSilent() {
 		next = "mend what it says; by hand it is run so: " + CommandLine(server)
 	}
 	if failed && f.Said != "" {
@@ -44,7 +44,7 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(
 			next = hint + "; if it is not that, " + next
 		}
 	}
-	if boxed && refused.MatchString(err.Error()) {
+	if boxed && (failed && f.IsSilent() || refused.MatchString(err.Error())) { // who is stopped may say nothing
 		next += "; if that works, " + SandboxLimits(h, server)
 	}
 	return next
