@@ -89,22 +89,56 @@ func isASCII(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
-// look shows the rows that a change is about before it is made. A row that is named is looked for by a part of its name,
-// whatever its capitals, and then changed by its key.
+// before shows the rows that a change is about before it is made. A row that is named is looked for by a part of its name,
+// whatever its capitals, and then changed by its key. What a thing with a code is called may stand in any text of it.
 func (d *drawer) before(t *Table, where []Cond, named bool) (look Step, change []Cond) {
 	change = where
+	search := filter(t, where)
 	if named {
-		c := where[0]
-		if text, ok := c.Value.(string); ok && c.Op == Is && !d.w.Cased && len(t.Columns[c.Column].Parts) == 0 &&
-			t.Columns[c.Column].Ref == nil && isASCII(text) && !strings.ContainsAny(text, `%_\\`) &&
-			len(where) == 1 && len(t.rows([]Cond{{c.Column, -1, Has, text}})) == 1 {
-			where = []Cond{{c.Column, -1, Has, text}}
+		if c := where[0]; len(where) == 1 && d.inPart(t, c) {
+			where = []Cond{{c.Column, -1, Has, c.Value}}
+			search = filter(t, where)
+			if texts := t.texts(); c.Column != t.Label && len(texts) > 1 && d.once(t, texts, Show(c.Value)) {
+				var any []string
+				for _, i := range texts {
+					any = append(any, t.test(i, "", Has, c.Value))
+				}
+				search = " WHERE " + strings.Join(any, " OR ")
+			}
 		}
 		if rows := t.rows(where); len(rows) == 1 && t.Key >= 0 {
 			change = []Cond{{t.Key, -1, Is, rows[0][t.Key]}}
 		}
 	}
-	return Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, where)}, change
+	return Step{SQL: "SELECT * FROM " + Ident(t.Name) + search}, change
+}
+
+// inPart reports whether what a condition names can be looked for by a part of a text, and is then found alone.
+func (d *drawer) inPart(t *Table, c Cond) bool {
+	text, ok := c.Value.(string)
+	return ok && c.Op == Is && !d.w.Cased && len(t.Columns[c.Column].Parts) == 0 && t.Columns[c.Column].Ref == nil &&
+		isASCII(text) && !strings.ContainsAny(text, `%_\\`) && len(t.rows([]Cond{{c.Column, -1, Has, text}})) == 1
+}
+
+// texts are the columns of texts in which a thing may be described.
+func (t *Table) texts() (list []int) {
+	for i, c := range t.Columns {
+		if c.Kind == Text && c.Ref == nil && !c.Several && len(c.Parts) == 0 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// once reports whether one row alone has a text in some columns.
+func (d *drawer) once(t *Table, columns []int, text string) bool {
+	n := 0
+	for _, row := range t.Rows {
+		if slices.ContainsFunc(columns, func(i int) bool { return Cond{i, -1, Has, text}.holds(t, row) }) {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // class narrows a table to the things of a sort that people have a noun for, as nurses of the staff.

@@ -25,7 +25,7 @@ func parlour() *World {
 // is changed, and changed by its key.
 func TestNaming(t *testing.T) {
 	w := parlour()
-	said := map[string][]string{}
+	said, looks := map[string][]string{}, map[string][]string{}
 	for seed := range uint64(400) {
 		for _, kind := range []string{Lookup, Set, Adjust} {
 			p := Draw(rand.New(rand.NewPCG(seed, 3)), w, kind)
@@ -33,6 +33,9 @@ func TestNaming(t *testing.T) {
 				continue
 			}
 			said[p.slots["x"]] = append(said[p.slots["x"]], p.Steps[len(p.Steps)-1].SQL)
+			if kind != Lookup {
+				looks[p.slots["x"]] = append(looks[p.slots["x"]], p.Steps[max(0, len(p.Steps)-2)].SQL)
+			}
 			if kind != Lookup && (len(p.Steps) < 2 || p.Steps[len(p.Steps)-2].Writes ||
 				!strings.HasPrefix(p.Steps[len(p.Steps)-2].SQL, "SELECT * FROM ")) {
 				t.Errorf("no look before %+v", p.Steps)
@@ -51,6 +54,11 @@ func TestNaming(t *testing.T) {
 		return strings.HasPrefix(sql, "UPDATE parts SET ") && strings.HasSuffix(sql, " WHERE part_no = 'FP-01'")
 	}) {
 		t.Errorf("the fuel pump: %q", said["the fuel pump"])
+	}
+	if !slices.ContainsFunc(looks["the fuel pump"], func(sql string) bool {
+		return sql == "SELECT * FROM parts WHERE part_no LIKE '%fuel pump%' OR description LIKE '%fuel pump%'"
+	}) {
+		t.Errorf("the fuel pump is looked for by %q", looks["the fuel pump"])
 	}
 	if !slices.ContainsFunc(said["Gus"], func(sql string) bool { return strings.HasSuffix(sql, "WHERE name LIKE '%Gus%'") }) {
 		t.Errorf("Gus: %q", said["Gus"])
