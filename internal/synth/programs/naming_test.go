@@ -10,8 +10,8 @@ import (
 // garage has things that people name otherwise than by their labels.
 func parlour() *World {
 	tables := []*Table{
-		TableOf("mechanics", Records(`[{"id": 1, "name": "Gus Lam", "role": "welder"}, {"id": 2, "name": "Ida Lam", "role": "painter"},
-			{"id": 3, "name": "Bo Kern", "role": "welder"}]`)),
+		TableOf("mechanics", Records(`[{"id": 1, "name": "Gus Lam", "role": "welder", "age": 31}, {"id": 2, "name": "Ida Lam", "role": "painter", "age": 42},
+			{"id": 3, "name": "Bo Kern", "role": "welder", "age": 28}, {"id": 4, "name": "Cy Ode", "role": "welder", "age": 55}]`)),
 		TableOf("parts", Records(`[{"part_no": "FP-01", "description": "fuel pump", "on_hand": 3, "unit_price": 12.5},
 			{"part_no": "OF-02", "description": "oil filter", "on_hand": 9, "unit_price": 4},
 			{"part_no": "SP-03", "description": "spark plug", "on_hand": 0, "unit_price": 2}]`)),
@@ -72,7 +72,7 @@ func TestSomeOfATable(t *testing.T) {
 	o := open(t, w)
 	n := map[string]int{}
 	for seed := range uint64(300) {
-		for _, kind := range []string{Count, List, Total, Best, Missing, SetAll} {
+		for _, kind := range []string{Count, List, Total, Best, Top, Missing, SetAll} {
 			p := Draw(rand.New(rand.NewPCG(seed, 4)), w, kind)
 			if p == nil {
 				continue
@@ -81,6 +81,7 @@ func TestSomeOfATable(t *testing.T) {
 			sql := p.Steps[len(p.Steps)-1].SQL
 			if p.slots["many"] == "welders" {
 				n["welders"]++
+				n[p.pattern+" of welders"]++
 				if !strings.Contains(sql, "role = 'welder'") {
 					t.Errorf("%q: %s", p.slots["many"], sql)
 				}
@@ -93,7 +94,7 @@ func TestSomeOfATable(t *testing.T) {
 			}
 		}
 	}
-	for _, of := range []string{"worth", "worth_some", "welders"} {
+	for _, of := range []string{"worth", "worth_some", "welders", "top of welders"} {
 		if n[of] == 0 {
 			t.Errorf("%s is never drawn: %v", of, n)
 		}
