@@ -20,7 +20,7 @@ func (d *drawer) another(t *Table, i int, not any) any {
 	}
 	var values []any
 	for _, row := range t.Rows {
-		if row[i] != nil && Show(row[i]) != "" && !equal(row[i], not) {
+		if row[i] != nil && Show(row[i]) != "" && sayable(row[i]) && !equal(row[i], not) {
 			values = append(values, row[i])
 		}
 	}
@@ -99,7 +99,8 @@ func (d *drawer) written(c Column, v any, row []any) (sql, said string, of *Tabl
 		return Literal(v), said, nil
 	}
 	to := c.Ref.byKey(v)
-	if to == nil || &to[0] == &row[0] || c.Ref.named(to) == "" || c.Ref.Columns[c.Ref.Label].Ref != nil ||
+	if to == nil || &to[0] == &row[0] || c.Ref.named(to) == "" || !sayable(c.Ref.named(to)) ||
+		c.Ref.Columns[c.Ref.Label].Ref != nil ||
 		len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
 		return "", "", nil
 	}
@@ -340,7 +341,7 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 			continue
 		case slices.Contains(t.Columns[t.Label].Parts, i):
 			continue
-		case row[i] == nil || len(said) >= 2 && d.r.IntN(3) == 0:
+		case row[i] == nil || !sayable(row[i]) || len(said) >= 2 && d.r.IntN(3) == 0:
 			continue
 		}
 		v := row[i]
@@ -403,7 +404,9 @@ func (d *drawer) fresh(t *Table) any {
 		var v any
 		if n, ok := t.Rows[0][t.Label].(int64); ok {
 			v = n + int64(500+d.r.IntN(400))
-		} else if x, y := strings.Fields(a), strings.Fields(b); len(x) > 1 && len(y) > 1 {
+		} else if x, y := strings.Fields(a), strings.Fields(b); len(t.Columns[t.Label].Parts) == 2 && len(x)+len(y) != 4 {
+			continue // where the first name ends is not said
+		} else if len(x) > 1 && len(y) > 1 {
 			v = strings.Join(append(slices.Clone(x[:len(x)-1]), y[len(y)-1]), " ")
 		} else if i := strings.LastIndexByte(a, '-'); i > 0 && i < len(a)-1 && strings.Trim(a[i+1:], "0123456789") == "" {
 			v = fmt.Sprintf("%s%d", a[:i+1], 100+d.r.IntN(900))

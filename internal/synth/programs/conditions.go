@@ -7,8 +7,13 @@ import (
 	"strings"
 )
 
-// condition draws a condition that some rows meet and others do not, with the phrase for it.
+// condition draws a condition that some rows meet and others do not, with the phrase for it; "" where it made a noun.
 func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
+	c, phrase, ok := d.comparison(t, not)
+	return c, phrase, ok && d.isClear(t, c, phrase)
+}
+
+func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 	columns := t.properties(nil)
 	columns = slices.DeleteFunc(columns, func(i int) bool { return slices.Contains(not, i) })
 	if len(columns) == 0 {
@@ -16,9 +21,12 @@ func (d *drawer) condition(t *Table, not ...int) (Cond, string, bool) {
 	}
 	i := pick(d.r, columns)
 	c := t.Columns[i]
+	if c.Ref != nil { // said by what it names
+		c.Kind = Text
+	}
 	row := pick(d.r, t.Rows)
 	v := t.value(row, i, -1)
-	if cond, phrase, ok := d.presence(c, i, v); ok {
+	if cond, phrase, ok := d.presence(t, i, v); ok {
 		return cond, phrase, d.divides(t, cond)
 	}
 	if v == nil || Show(v) == "" {
@@ -118,10 +126,11 @@ func (c Column) flagged(v any) string {
 }
 
 // presence is the condition that a column has a value, or has none, where that is said in a phrase of its own: "not
-// returned yet". A flag always has one.
-func (d *drawer) presence(c Column, column int, v any) (cond Cond, phrase string, ok bool) {
+// returned yet". Of a flag the phrases are those of yes and no.
+func (d *drawer) presence(t *Table, column int, v any) (cond Cond, phrase string, ok bool) {
+	c := t.Columns[column]
 	switch {
-	case c.No == "" || c.flags(v) || v != nil && d.r.IntN(3) > 0:
+	case c.No == "" || t.hasFlags(column) || v != nil && d.r.IntN(3) > 0:
 		return Cond{}, "", false
 	case v != nil && c.Yes != "" && d.r.IntN(2) == 0:
 		return Cond{column, -1, Valued, nil}, c.Yes, true

@@ -20,7 +20,7 @@ func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 			return said, []Cond{where}
 		}
 	}
-	return t.called(row), []Cond{t.label(row)}
+	return d.called(t, row), []Cond{t.label(row)}
 }
 
 // described names a row that has a mere code by one or two conditions that it alone meets.
@@ -29,7 +29,7 @@ func (d *drawer) described(t *Table, row []any) (said string, where []Cond, ok b
 		other := &drawer{r: d.r, w: d.w}
 		c, phrase, ok := other.condition(t)
 		if !ok || phrase == "" || c.Op == Not || c.Op == Above || c.Op == Below || !c.holds(t, row) ||
-			len(where) > 0 && (c.Column == where[0].Column || c.Of >= 0) {
+			len(where) > 0 && (c.Column == where[0].Column || where[0].Of >= 0) { // else it is said of the room
 			continue
 		}
 		said, where = strings.TrimSpace(said+" "+ofOne(phrase)), append(where, c)
@@ -57,7 +57,9 @@ func (d *drawer) otherName(t *Table, row []any) (said string, where Cond, ok boo
 		where = Cond{i, -1, Is, row[i]}
 		said = Show(row[i])
 	case isCodeName(name):
-		texts := t.properties(func(c Column) bool { return c.Kind == Text && c.Ref == nil && !c.Several })
+		texts := t.properties(func(c Column) bool {
+			return c.Kind == Text && c.Ref == nil && !c.Several && slices.Contains(whats(), lastWord(c.said()))
+		})
 		if len(texts) == 0 {
 			return "", Cond{}, false
 		}
@@ -73,11 +75,23 @@ func (d *drawer) otherName(t *Table, row []any) (said string, where Cond, ok boo
 		return "", Cond{}, false
 	}
 	plain := strings.TrimPrefix(said, "the ")
-	if len(plain) < 3 || len(plain) > 30 || strings.ContainsAny(plain, `%_'`) || !isASCII(plain) ||
-		len(t.rows([]Cond{{where.Column, -1, Has, plain}})) != 1 {
+	if len(plain) < 3 || len(plain) > 30 || strings.ContainsAny(plain, `%_'\\`) || !isASCII(plain) || !sayable(plain) ||
+		slices.Contains([]string{"the", "and", "for", "from", "with", "von", "van"}, strings.ToLower(plain)) ||
+		len(t.rows([]Cond{{where.Column, -1, Has, plain}})) != 1 || d.isElsewhere(t, mentions(plain)) ||
+		slices.ContainsFunc(t.Rows, func(o []any) bool { return &o[0] != &row[0] && mentions(plain)(t.named(o)) }) {
 		return "", Cond{}, false
 	}
 	return said, where, true
+}
+
+// whats are what columns are called that say what a thing with a code is.
+func whats() []string {
+	return []string{"description", "name", "title", "model", "item", "product", "article", "label", "subject"}
+}
+
+// mentions matches names that a text is a part of, whatever its capitals.
+func mentions(text string) func(name string) bool {
+	return func(name string) bool { return strings.Contains(strings.ToLower(name), strings.ToLower(text)) }
 }
 
 // isCodeName reports whether a name is a number or a code, as KD-800.
@@ -160,7 +174,7 @@ func (d *drawer) class(t *Table) (Cond, bool) {
 	i := pick(d.r, classes)
 	v := pick(d.r, t.Rows)[i]
 	c := Cond{i, -1, Is, v}
-	if v == nil || !isWord(t.Columns[i].noun(v)) || !d.divides(t, c) {
+	if v == nil || !isWord(t.Columns[i].noun(v)) || !d.divides(t, c) || !d.isClear(t, c, "") {
 		return Cond{}, false
 	}
 	d.one, d.many = t.Columns[i].nouns(t, t.Columns[i].noun(v))

@@ -333,7 +333,7 @@ func (d *drawer) sole(t *Table) []any {
 			n++
 		}
 	}
-	if name == "" || n != 1 {
+	if n != 1 || name == "" || !sayable(name) {
 		return nil
 	}
 	return row

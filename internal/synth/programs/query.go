@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -67,9 +68,9 @@ func (c Cond) holds(t *Table, row []any) bool {
 	v := t.value(row, c.Column, c.Of)
 	switch c.Op {
 	case Null:
-		return v == nil
+		return row[c.Column] == nil
 	case Valued:
-		return v != nil
+		return row[c.Column] != nil
 	case Within:
 		return v != nil && strings.HasPrefix(Show(v), Show(c.Value))
 	case Among:
@@ -202,6 +203,8 @@ func Literal(v any) string {
 		return "NULL"
 	case string:
 		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	case float64: // with all digits: it may be a key
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return Show(v)
 }
@@ -279,18 +282,23 @@ func (t *Table) test(column int, before string, op Op, value any) string {
 		}
 		return before + Ident(c.Name) + " IN (" + strings.Join(list, ", ") + ")"
 	case len(c.Parts) == 2 && op == Is:
-		first, last, _ := strings.Cut(Show(value), " ")
-		return before + Ident(
-			t.Columns[c.Parts[0]].Name,
-		) + " = " + Literal(
-			first,
-		) + " AND " + before + Ident(
-			t.Columns[c.Parts[1]].Name,
-		) + " = " + Literal(
-			last,
-		)
+		first, last := t.parts(column, value)
+		return before + Ident(t.Columns[c.Parts[0]].Name) + " = " + Literal(first) +
+			" AND " + before + Ident(t.Columns[c.Parts[1]].Name) + " = " + Literal(last)
 	}
 	return before + Ident(c.Name) + " " + string(op) + " " + Literal(value)
+}
+
+// parts are what stands in the two columns of a name: of a name that is there, whatever its spaces.
+func (t *Table) parts(column int, name any) (first, last any) {
+	of := t.Columns[column].Parts
+	for _, row := range t.Rows {
+		if row[column] != nil && equal(row[column], name) {
+			return row[of[0]], row[of[1]]
+		}
+	}
+	before, behind, _ := strings.Cut(Show(name), " ")
+	return before, behind
 }
 
 // keyItself stands for Of where the reference is meant and not what it names.
@@ -460,11 +468,11 @@ func (t *Table) tuple(row []any) string {
 }
 
 // State asks for all of a table, in an order that is the same whatever was done before. Without the key two ways to add
-// a row come to the same.
+// a row come to the same; a key by which people name the row is said, and stays.
 func (t *Table) State(withKey bool) string {
 	var columns []string
 	for i, c := range t.Columns {
-		if (withKey || i != t.Key) && len(c.Parts) == 0 {
+		if (withKey || i != t.Key || i == t.Label) && len(c.Parts) == 0 {
 			columns = append(columns, Ident(c.Name))
 		}
 	}

@@ -46,7 +46,9 @@ func (d *drawer) most() *Program {
 	} else { // a property that is shared
 		props := t.properties(func(c Column) bool { return c.Kind == Text && !c.Several })
 		props = slices.DeleteFunc(props, func(i int) bool { // yes is no thing that has most
-			return slices.ContainsFunc(t.Rows, func(row []any) bool { return t.Columns[i].flags(row[i]) })
+			return t.hasFlags(i) || slices.ContainsFunc(t.Rows, func(row []any) bool {
+				return row[i] != nil && Show(row[i]) == "" || t.spelledTwice(i, row[i])
+			})
 		})
 		if len(props) == 0 {
 			return nil

@@ -40,7 +40,7 @@ func (d *drawer) mostOf() *Program {
 		}
 		return 1
 	})
-	if len(order) < 2 || sums[order[0]]-sums[order[1]] < 0.01 {
+	if len(order) < 2 || sums[order[0]]-sums[order[1]] < 0.01 || sums[order[0]] <= 0 { // nothing might be more
 		return nil
 	}
 	sql := q.SQL()

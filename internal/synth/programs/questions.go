@@ -22,6 +22,9 @@ func (d *drawer) lookup() *Program {
 		return nil
 	}
 	said, where := d.naming(t, row)
+	if asksItself(where, i) {
+		return nil
+	}
 	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	slots := d.about(t)
 	slots["x"], slots["attr"] = said, t.Columns[i].said()
@@ -30,6 +33,11 @@ func (d *drawer) lookup() *Program {
 		return q.program("asks", slots, valueOf(t.Columns[i], row[i]))
 	}
 	return q.program("lookup", slots, valueOf(t.Columns[i], row[i]))
+}
+
+// asksItself reports whether a thing is named by the very property that is asked for.
+func asksItself(where []Cond, column int) bool {
+	return slices.ContainsFunc(where, func(c Cond) bool { return c.Column == column })
 }
 
 func valueOf(c Column, v any) Answer {
@@ -64,11 +72,14 @@ func (d *drawer) join() *Program {
 	i := pick(d.r, refs)
 	c := t.Columns[i]
 	to := c.Ref.byKey(row[i])
-	if to == nil {
+	if to == nil || c.Ref.named(to) == "" {
 		return nil
 	}
 	slots := d.about(t)
 	said, where := d.naming(t, row)
+	if asksItself(where, i) {
+		return nil
+	}
 	slots["x"], slots["ref"] = said, c.said()
 	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	if d.r.IntN(2) == 0 { // who it is
@@ -113,6 +124,9 @@ func (d *drawer) filtered(n int) (t *Table, where []Cond, phrase string) {
 	}
 	if last := where[len(where)-1]; n == 2 && where[len(where)-2].Of >= 0 && last.Of < 0 { // what stands behind "by a doctor in Oslo" might be said of the doctor
 		slices.Reverse(texts)
+	} else if n == 2 && last.Of < 0 && strings.HasPrefix(texts[0], "that are not ") && texts[1] != "" &&
+		!strings.HasPrefix(texts[1], "that ") { // "not" might be said of both
+		slices.Reverse(texts)
 	}
 	for _, text := range texts {
 		if phrase != "" && text != "" {
@@ -123,7 +137,7 @@ func (d *drawer) filtered(n int) (t *Table, where []Cond, phrase string) {
 		}
 		phrase += text
 	}
-	return t, where, strings.ReplaceAll(strings.ReplaceAll(phrase, "and who ", "and who "), "also that are", "that are")
+	return t, where, strings.ReplaceAll(phrase, "also that are", "that are")
 }
 
 // startsPlain reports whether "that are also" may stand before a phrase.
@@ -161,8 +175,10 @@ func (d *drawer) list(n int) *Program {
 	slots := d.about(t)
 	slots["filter"] = phrase
 	a := Answer{Form: "list", Values: shown(q.Run())}
-	a.Order = q.Order >= 0 && a.isASCII()
-	if repeats(a.Values) {
+	a.Order = q.Order >= 0 && a.isASCII() && !slices.ContainsFunc(a.Values, func(v string) bool { // SQL sorts parts
+		return len(t.Columns[t.Label].Parts) > 0 && strings.Count(v, " ") != 1
+	}) && (t.Columns[t.Label].Kind != Text || a.isAlphabetical())
+	if repeats(a.Values) || len(a.Values) != len(t.rows(where)) {
 		return nil
 	}
 	p := q.program("list", slots, a)
@@ -170,9 +186,10 @@ func (d *drawer) list(n int) *Program {
 	return p
 }
 
+// repeats reports whether values do not tell rows apart: one is empty, or there twice, or with spaces that nobody says.
 func repeats(values []string) bool {
 	for i, v := range values {
-		if v == "" || slices.Contains(values[:i], v) {
+		if v == "" || v != strings.Join(strings.Fields(v), " ") || slices.Contains(values[:i], v) {
 			return true
 		}
 	}
@@ -321,7 +338,7 @@ func (d *drawer) worth() *Program {
 			price = i
 		case slices.Contains([]string{
 			"stock", "hand", "quantity", "amount", "seats", "tickets", "nights", "hours", "kilos",
-		}, last):
+		}, last) && !t.Columns[i].Cents: // money is not counted
 			stock = i
 		}
 	}
@@ -334,19 +351,14 @@ func (d *drawer) worth() *Program {
 	if !ok || len(rows) < 2 {
 		return nil
 	}
-	total, whole := 0.0, !t.Columns[price].Cents
+	total := 0.0
 	for _, row := range rows {
 		x, a := asFloat(t.Columns[price].units(row[price]))
 		y, b := asFloat(row[stock])
 		if !a || !b {
 			return nil
 		}
-		_, is := row[price].(int64)
-		total, whole = total+x*y, whole && is
-	}
-	v := any(total)
-	if whole {
-		v = int64(total)
+		total += x * y
 	}
 	slots["attr"], slots["v"] = t.Columns[price].said(), t.Columns[stock].said()
 	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
@@ -362,10 +374,10 @@ func (d *drawer) worth() *Program {
 	return &Program{
 		pattern: pattern,
 		slots:   slots,
-		Answer:  Answer{Form: "number", Values: []string{Show(v)}},
+		Answer:  Answer{Form: "number", Values: []string{trimFloat(total)}},
 		Steps:   []Step{{SQL: strings.Replace(q.SQL(), "COUNT(*)", sum, 1)}},
 		Tables:  q.tables(),
-		Result:  []string{Show(v)},
+		Result:  []string{trimFloat(total)},
 	}
 }
 
@@ -393,7 +405,7 @@ func (d *drawer) report() *Program {
 	})
 	var lines []string
 	for k, row := range rows {
-		if row[i] == nil || k > 0 && equal(row[i], rows[k-1][i]) {
+		if row[i] == nil || !sayable(row[i]) || k > 0 && equal(row[i], rows[k-1][i]) {
 			return nil
 		}
 		lines = append(lines, t.named(row)+": "+t.Columns[i].show(row[i]))
@@ -436,7 +448,7 @@ func (d *drawer) compare() *Program {
 		more = b
 	}
 	slots := d.about(t)
-	slots["x"], slots["y"], slots["attr"] = t.called(a), t.called(b), t.Columns[i].said()
+	slots["x"], slots["y"], slots["attr"] = d.called(t, a), d.called(t, b), t.Columns[i].said()
 	p := q.program("compare", slots, Answer{Form: "text", Values: []string{t.named(more)}})
 	label := q.column(t.Label, -1, t.Columns[t.Label].Ref != nil)
 	if t.Columns[t.Label].Ref != nil {
@@ -476,7 +488,7 @@ func (d *drawer) missing() *Program {
 		props := t.properties(func(c Column) bool { return c.Ref == nil })
 		props = slices.DeleteFunc(props, func(i int) bool {
 			n := len(t.rows([]Cond{{i, -1, Null, nil}}))
-			return n == 0 || n > mostListed
+			return n == 0 || n > mostListed || !d.isClear(t, Cond{i, -1, Null, nil}, "")
 		})
 		if len(props) == 0 {
 			return nil
@@ -491,7 +503,7 @@ func (d *drawer) missing() *Program {
 		slots := d.about(t)
 		slots["attr"] = t.Columns[i].said()
 		pattern := "missing"
-		if t.Columns[i].No != "" { // what it means that there is none
+		if t.Columns[i].No != "" && !t.hasFlags(i) { // what it means that there is none
 			pattern, slots["filter"] = "list", t.Columns[i].No
 		}
 		if a := (Answer{Form: "list", Values: shown(q.Run())}); !repeats(a.Values) {

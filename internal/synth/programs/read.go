@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Record is one thing that a server shows: its fields in their order. A value is nil, a string, an int64, a float64 or
@@ -113,8 +114,11 @@ func joinTexts(list []any) (text any, plain bool) {
 	return strings.Join(parts, ListMark), true
 }
 
-// numberOf is a number where a text is one, else the text.
+// numberOf is a number where a text is one, else the text: of 007, +47 and Nan the letters count.
 func numberOf(text string) any {
+	if !json.Valid([]byte(text)) {
+		return text
+	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
 	}
@@ -184,9 +188,12 @@ func fromLines(text string) (records []Record) {
 		if len(names) < 2 {
 			continue
 		}
-		for _, line := range lines[1:] {
+		for i, line := range lines[1:] {
 			values := cells(line, separator)
 			if len(values) != len(names) {
+				if slices.ContainsFunc(lines[i+2:], func(l string) bool { return len(cells(l, separator)) == len(names) }) {
+					return nil // a value has the separator within
+				}
 				break
 			}
 			r := Record{Names: names}
@@ -261,8 +268,10 @@ func (t *Table) kindOf(i int) Kind {
 		all++
 		if _, ok := asFloat(row[i]); ok {
 			numbers++
-		} else if s := Show(row[i]); len(s) >= 10 && s[4] == '-' && s[7] == '-' && strings.Trim(s[:10], "0123456789-") == "" {
-			dates++
+		} else if s := Show(row[i]); len(s) >= 10 {
+			if _, err := time.Parse(time.DateOnly, s[:10]); err == nil {
+				dates++
+			}
 		}
 	}
 	switch all {
@@ -358,8 +367,9 @@ func (t *Table) nameOf(first, last int) {
 	t.Columns = append(t.Columns, Column{Name: "name", Kind: Text, Parts: []int{first, last}})
 	for i, row := range t.Rows {
 		var name any
-		if row[first] != nil && row[last] != nil {
-			name = Show(row[first]) + " " + Show(row[last])
+		x, _ := row[first].(string)
+		if y, _ := row[last].(string); x != "" && y != "" {
+			name = x + " " + y
 		}
 		t.Rows[i] = append(row, name)
 	}
@@ -381,14 +391,15 @@ func Relate(tables []*Table) {
 func (t *Table) reference(i int, tables []*Table) *Table {
 	words := strings.Fields(Words(t.Columns[i].Name))
 	coded := isCode(words, t.Columns[i].Name)
-	for len(words) > 1 && slices.Contains([]string{"id", "no", "nr", "code", "number", "key"}, words[len(words)-1]) {
+	for len(words) > 1 && slices.Contains(marks(), words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
 	said := strings.Join(words, " ")
-	var fits []*Table // all of whose keys the values are
+	counted := t.Columns[i].Kind == Number && !coded && endsIn(said, "s") // 3 rooms are no room 3
+	var fits []*Table                                                     // all of whose keys the values are
 	for _, o := range tables {
 		column := o.Key
-		alike := strings.HasSuffix(said, strings.ToLower(o.One)) || said == Words(o.Name) || o.Key >= 0 &&
+		alike := strings.HasSuffix(" "+said, " "+strings.ToLower(o.One)) || said == Words(o.Name) && !counted || o.Key >= 0 &&
 			o != t && strings.EqualFold(t.Columns[i].Name, o.Columns[o.Key].Name)
 		if o.Label < 0 || o == t && !coded {
 			continue
@@ -398,7 +409,9 @@ func (t *Table) reference(i int, tables []*Table) *Table {
 				return isCode(strings.Fields(Words(c.Name)), c.Name)
 			})
 		}
-		if !t.within(i, o, column) {
+		if !t.within(i, o, column) || column != o.Key && slices.ContainsFunc(tables, func(x *Table) bool {
+			return len(x.references(o)) > 0 // by its key
+		}) {
 			continue
 		}
 		if alike {
@@ -407,11 +420,15 @@ func (t *Table) reference(i int, tables []*Table) *Table {
 		}
 		fits = append(fits, o)
 	}
-	if coded && len(fits) == 1 && len(t.distinct(i)) > 2 {
+	if coded && len(fits) == 1 && len(t.distinct(i)) > 2 &&
+		(t.Columns[i].Kind == Text || endsIn(strings.ToLower(t.Columns[i].Name), "id")) { // table 3 is no row 3 of another
 		return fits[0]
 	}
 	return nil
 }
+
+// marks are the words that stand behind what a column of keys names.
+func marks() []string { return []string{"id", "no", "nr", "num", "code", "number", "key"} }
 
 // within reports whether all values of a column are values of a column of another table that tells its rows apart.
 func (t *Table) within(i int, o *Table, column int) bool {

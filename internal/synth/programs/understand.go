@@ -20,6 +20,7 @@ func Understand(tables []*Table) {
 				t.Columns[i].refers(slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil }))
 			}
 		}
+		t.tellApart()
 	}
 }
 
@@ -37,7 +38,7 @@ func (t *Table) understand(i int) {
 	switch {
 	case c.Kind == Date:
 		c.dated(words, empty)
-	case c.Kind == Number && t.isFlag(i):
+	case c.Kind == Number && t.isFlag(i) && !isAmount(words):
 		c.Bool = true
 		c.flag(words)
 	case c.Kind == Text && t.isYesNo(i):
@@ -81,6 +82,14 @@ func (t *Table) isFlag(i int) bool {
 	return len(seen) == 2
 }
 
+// isAmount reports whether 0 and 1 are as many as there are, by the name of their column: goals, or what is in stock.
+func isAmount(words []string) bool {
+	last := words[len(words)-1]
+	return slices.Contains(strings.Fields(`price cost fee rate quantity count stock hand age total amount score level
+		number size weight height length floor version year`), last) ||
+		len(words) == 1 && endsIn(last, "s") && !endsIn(last, "ss", "us", "is")
+}
+
 // isYesNo reports whether a column of texts has nothing but yes and no.
 func (t *Table) isYesNo(i int) bool {
 	for _, row := range t.Rows {
@@ -93,6 +102,9 @@ func (t *Table) isYesNo(i int) bool {
 
 // isCode reports whether numbers name something and measure nothing, by the name of their column.
 func isCode(words []string, name string) bool {
+	if len(words) == 0 { // a column may have no name
+		return false
+	}
 	last := words[len(words)-1]
 	return strings.HasSuffix(strings.ToLower(name), "id") && (len(name) == 2 || strings.HasSuffix(name, "_id") ||
 		strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID")) ||
@@ -186,7 +198,7 @@ func (c *Column) measured(words []string) {
 	units := []string{"eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "cents", "cm", "mm", "km", "kg", "lbs", "ml", "min",
 		"mins", "pct", "percent", "hrs", "sqm", "m2", "m3", "kw", "kwh", "litres", "liters"}
 	said := slices.Clone(words)
-	for len(said) > 1 && slices.Contains(units, said[len(said)-1]) {
+	for len(said) > 1 && slices.Contains(units, said[len(said)-1]) && said[len(said)-2] != "per" {
 		c.Cents = c.Cents || said[len(said)-1] == "cents"
 		said = said[:len(said)-1]
 	}
@@ -236,7 +248,7 @@ func (c *Column) measured(words []string) {
 	case endsIn(last, "s") && !endsIn(last, "ss", "us", "is"): // things that are counted
 		set("with more than {v} "+c.Says, "with fewer than {v} "+c.Says, "", "")
 		c.With = "with {v} " + c.Says
-	case len(said) > 1 && said[len(said)-2] == "per" || slices.Contains(said, "per"):
+	case strings.Contains(c.Says, "s per "):
 		noun, per, _ := strings.Cut(c.Says, " per ")
 		set("with more than {v} "+noun+" per "+per, "with less than {v} "+noun+" per "+per, "", "")
 		c.With = "with {v} " + noun + " per " + per
@@ -249,7 +261,7 @@ func (c *Column) refers(empty bool) {
 	if len(said) == 0 {
 		return
 	}
-	for len(said) > 1 && isCode(said[len(said)-1:], said[len(said)-1]) {
+	for len(said) > 1 && slices.Contains(marks(), said[len(said)-1]) {
 		said = said[:len(said)-1]
 	}
 	said = spelled(said)
@@ -257,9 +269,10 @@ func (c *Column) refers(empty bool) {
 	if empty {
 		c.No = "that have no " + last + " yet"
 	}
-	if c.Says = strings.Join(said, " "); strings.HasPrefix(c.Ref.One, last) { // dept of a department
-		c.Says, last = c.Ref.One, lastWord(c.Ref.One)
+	if strings.HasPrefix(c.Ref.One, last) { // dept of a department; the head department stays one
+		said, last = append(said[:len(said)-1], c.Ref.One), lastWord(c.Ref.One)
 	}
+	c.Says = strings.Join(said, " ")
 	places := []string{"room", "building", "department", "ward", "warehouse", "city", "town", "country", "location",
 		"store", "branch", "shelf", "section", "group", "team", "class", "course", "station", "region", "bay", "floor",
 		"category", "project", "list", "hall", "field", "depot", "office", "unit", "folder", "board", "league", "club"}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -65,6 +66,9 @@ var before = regexp.MustCompile(`\b[aA] \{\w+\}`)
 // theOne matches a thing's noun and article before its name.
 var theOne = regexp.MustCompile(`(?:\b(?:the|a|our) )?\{one\} \{x\}`)
 
+// possessive matches what belongs to a thing and stands behind it.
+var possessive = regexp.MustCompile(`\{x\}'s \{(\w+)\}`)
+
 var optional = regexp.MustCompile(`\{,(\w+)\}`)
 
 // fill puts slots into a wording. {,filter} is ", looking only at the MANY FILTER" where there is a filter.
@@ -89,6 +93,9 @@ func fill(text string, slots map[string]string) string {
 		text = strings.ReplaceAll(text, "{one} {x}", "{x}")
 	case strings.HasPrefix(x, "the "):
 		text = theOne.ReplaceAllString(text, "{x}")
+	}
+	if strings.HasPrefix(slots["x"], "the ") { // "the hours of the shift with Ana as the person"
+		text = possessive.ReplaceAllString(text, "the {$1} of {x}")
 	}
 	text = strings.ReplaceAll(text, "{one} {filter}", "{one} "+ofOne(slots["filter"]))
 	var pairs []string
@@ -189,6 +196,11 @@ func (p *Program) say(
 // isASCII reports whether the values are in ASCII, so that there is one alphabetical order.
 func (a Answer) isASCII() bool {
 	return strings.IndexFunc(joined(a), func(r rune) bool { return r > unicode.MaxASCII }) < 0
+}
+
+// isAlphabetical reports whether the values are in one order whether capitals count or not: B before a is in none.
+func (a Answer) isAlphabetical() bool {
+	return slices.IsSortedFunc(a.Values, func(x, y string) int { return strings.Compare(strings.ToLower(x), strings.ToLower(y)) })
 }
 
 // check is the condition on an answer: to the letter where a form was asked, else that the value is said and little
