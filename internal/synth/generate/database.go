@@ -290,7 +290,12 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 			continue
 		}
 		rows, ok := m.tryOn(ctx, session, db.read.call("SELECT * FROM "+programs.Ident(name)+" LIMIT 501"))
-		if t := programs.TableOf(name, programs.Records(rows)); ok && t != nil && len(t.Rows) <= mostRows {
+		t := programs.TableOf(name, programs.Records(rows))
+		if !ok || t == nil || len(t.Rows) > mostRows {
+			continue
+		}
+		count, ok := m.tryOn(ctx, session, db.read.call("SELECT COUNT(*) AS n FROM "+programs.Ident(name)))
+		if ok && saysAll(count, []string{fmt.Sprint(len(t.Rows))}) { // some servers show the first rows alone
 			w.Tables = append(w.Tables, t)
 		}
 	}

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -311,7 +312,8 @@ func (s *sitting) prove(
 		return nil, "a server was lost", s.m.stillThere(got)
 	case slices.ContainsFunc(got.Results, func(r Answered) bool { return !r.ok() || looksFailed(r.Text) }):
 		return nil, "a call is refused", nil
-	case len(p.Result) > 0 && !saysAll(s.last(p, got), p.Result):
+	case len(p.Result) > 0 && !saysAll(s.last(p, got), p.Result),
+		p.Answer.Form == "list" && len(p.Result) > 0 && listsOthers(s.last(p, got), len(p.Result)):
 		return nil, "the server says something else than was computed", nil
 	case len(got.Changed) < p.Writes(): // each write is to a table of its own
 		return nil, "a call that is to change something changes nothing", nil
@@ -327,6 +329,12 @@ func (s *sitting) prove(
 		)
 	}
 	return states, "", nil
+}
+
+// listsOthers reports whether a text is a list in JSON of more or fewer things than n.
+func listsOthers(text string, n int) bool {
+	list := programs.Records(text)
+	return json.Valid([]byte(text)) && list != nil && len(list) != n
 }
 
 // last is what the last reading step of a program answered.

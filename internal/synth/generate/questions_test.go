@@ -37,6 +37,19 @@ func TestProgramsThatAServerContradicts(t *testing.T) {
 	}
 }
 
+func TestListsOfOthers(t *testing.T) {
+	for text, want := range map[string]bool{
+		`[{"name": "Ana"}, {"name": "Ben"}]`:                false,
+		`[{"name": "Ana"}, {"name": "Ben"}, {"name": "C"}]`: true,
+		`{"rows": [{"name": "Ana"}]}`:                       true,
+		`[('Ana',), ('Ben',), ('Cy',)]`:                     false, // read by nobody
+	} {
+		if listsOthers(text, 2) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
 // Of few worlds some are held out and some are for training, whatever is drawn.
 func TestBusinesses(t *testing.T) {
 	for seed := range uint64(50) {
@@ -86,6 +99,44 @@ func TestProgramsOverTablesOfOddNames(t *testing.T) {
 	}
 	if live < 8 {
 		t.Errorf("%d of %d are about the tables that are there\n%v", live, len(made.Scenarios), made.Report.Rows())
+	}
+}
+
+// Of a table of which a server shows the first rows alone nothing is asked: what is computed of these is not so of all.
+func TestTablesThatAreNotShownWhole(t *testing.T) {
+	s, tools := database(t)
+	inner := s.tools["query"]
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+		if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
+			for _, text := range []string{
+				`CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT, city TEXT)`,
+				`INSERT INTO owners VALUES (1, 'Ana Sol', 'Oslo'), (2, 'Ben Ray', 'Lima'), (3, 'Cy Orr', 'Oslo')`,
+				`CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, metres INTEGER)`,
+				`INSERT INTO boats VALUES (1, 'Skua', 9), (2, 'Tern', 12), (3, 'Gull', 7), (4, 'Ibis', 15)`,
+			} {
+				if _, err := inner(st, map[string]any{"query": text}); err != nil {
+					return "", err
+				}
+			}
+		}
+		return objects(inner, st, strings.ReplaceAll(fmt.Sprint(args["query"]), "LIMIT 501", "LIMIT 3"))
+	}
+	o := optionsOf(s)
+	o.N = 20
+	live := 0
+	for _, x := range run(t, s, tools, o).Scenarios {
+		if len(x.Setup) > 0 {
+			continue
+		}
+		live++
+		for _, g := range x.Gold {
+			if strings.Contains(string(g.Arguments), "boats") {
+				t.Errorf("%s: %s", x.Task, g.Arguments)
+			}
+		}
+	}
+	if live < 3 {
+		t.Errorf("%d are about the table that is shown whole", live)
 	}
 }
 

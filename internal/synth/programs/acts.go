@@ -341,7 +341,8 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 			continue
 		case slices.Contains(t.Columns[t.Label].Parts, i):
 			continue
-		case row[i] == nil || !sayable(row[i]) || len(said) >= 2 && d.r.IntN(3) == 0:
+		case row[i] == nil || !sayable(row[i]) || len(said) >= 2 && d.r.IntN(3) == 0 &&
+			(c.Kind != Date || t.hasNone(i)): // a day that each row has may be given by the store: today
 			continue
 		}
 		v := row[i]

@@ -173,6 +173,21 @@ func TestValuesAsTheyAreStored(t *testing.T) {
 	}
 }
 
+// The day on which a row is made is not left to the store, where it would be another each time.
+func TestDaysOfNewRowsAreGiven(t *testing.T) {
+	n := 0
+	each(liveTables("jobs", `[{"id": 1, "name": "Roof", "place": "Oslo", "size": 3, "made_at": "2024-05-06 10:00"},
+		{"id": 2, "name": "Wall", "place": "Rome", "size": 4, "made_at": "2024-05-07 11:00"},
+		{"id": 3, "name": "Gate", "place": "Lima", "size": 5, "made_at": "2024-05-08 12:00"}]`), 60, []string{Insert}, func(p *Program, sql string) {
+		if n++; !strings.Contains(sql, "made_at") {
+			t.Error(sql)
+		}
+	})
+	if n == 0 {
+		t.Error("none was drawn")
+	}
+}
+
 // A row that is added is told by the key that the person says.
 func TestStateHasAKeyThatIsSaid(t *testing.T) {
 	parts := parlour().Tables[1]
