@@ -48,7 +48,7 @@ func (d *drawer) isClear(t *Table, c Cond, phrase string) bool {
 	case !list:
 		values = []any{c.Value}
 	}
-	if slices.ContainsFunc(values, func(v any) bool { return !sayable(v) || of.spelledTwice(i, v) }) {
+	if slices.ContainsFunc(values, func(v any) bool { return !sayable(v) || of.hasOtherSpelling(i, v) }) {
 		return false
 	}
 	switch {
@@ -62,8 +62,8 @@ func (d *drawer) isClear(t *Table, c Cond, phrase string) bool {
 	return true
 }
 
-// spelledTwice reports whether a text is there in other capitals or with other spaces.
-func (t *Table) spelledTwice(i int, v any) bool {
+// hasOtherSpelling reports whether a text is there in other capitals or with other spaces.
+func (t *Table) hasOtherSpelling(i int, v any) bool {
 	text, ok := v.(string)
 	return ok && slices.ContainsFunc(t.Rows, func(row []any) bool {
 		other, ok := row[i].(string)

@@ -248,3 +248,44 @@ func TestWhatBelongsToAPhrase(t *testing.T) {
 		t.Error("a column without a name is said")
 	}
 }
+
+// A day is right in each way in which people write it, and no other day is.
+func TestDaysInAnswers(t *testing.T) {
+	c := Answer{Form: "text", Values: []string{"2024-07-03"}}.check("", "")
+	for text, want := range map[string]bool{
+		"2024-07-03": true, "3 July 2024": true, "Jul 3, 2024": true, "It was sold on July 3rd, 2024.": true,
+		"the 3rd of July 2024": true, "03 July 2024": true,
+		"13 July 2024": false, "3 July 2023": false, "3 June 2024": false, "2024-07-031": false, "July 30, 2024": false,
+	} {
+		if c.Answer(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
+// "not" is said of one condition of two, and what stands behind "of a person in Oslo" is said of nobody else.
+func TestConditionsOfTwoAreApart(t *testing.T) {
+	w := liveTables(
+		"people", `[{"id": 1, "name": "Ana Lund", "city": "Oslo"}, {"id": 2, "name": "Ben Holt", "city": "Rome"}]`,
+		"shifts", `[{"id": 11, "person_id": 1, "status": "open", "slot": "early", "place": "shop"},
+			{"id": 12, "person_id": 1, "status": "done", "slot": "late", "place": "shop"},
+			{"id": 13, "person_id": 2, "status": "done", "slot": "late", "place": "bar"},
+			{"id": 14, "person_id": 2, "status": "open", "slot": "early", "place": "bar"}]`)
+	not, named := 0, 0
+	each(w, 400, []string{Both, Set}, func(p *Program, sql string) {
+		if said := p.slots["filter"]; strings.Contains(said, "that are not ") && strings.Contains(said, " and ") {
+			if not++; strings.HasPrefix(said, "that are not ") && !strings.Contains(said, "person") &&
+				!strings.Contains(said, "and that ") && !strings.Contains(said, "also that ") {
+				t.Errorf("%q: %s", said, sql)
+			}
+		}
+		if x := p.slots["x"]; strings.Contains(x, "a person in ") {
+			if named++; !strings.HasSuffix(x, " as the person") {
+				t.Errorf("%q: %s", x, sql)
+			}
+		}
+	})
+	if not == 0 || named == 0 {
+		t.Errorf("%d and %d were drawn", not, named)
+	}
+}

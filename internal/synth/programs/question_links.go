@@ -47,7 +47,7 @@ func (d *drawer) most() *Program {
 		props := t.properties(func(c Column) bool { return c.Kind == Text && !c.Several })
 		props = slices.DeleteFunc(props, func(i int) bool { // yes is no thing that has most
 			return t.hasFlags(i) || slices.ContainsFunc(t.Rows, func(row []any) bool {
-				return row[i] != nil && Show(row[i]) == "" || t.spelledTwice(i, row[i])
+				return row[i] != nil && Show(row[i]) == "" || t.hasOtherSpelling(i, row[i])
 			})
 		})
 		if len(props) == 0 {

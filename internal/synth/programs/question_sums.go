@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,12 +35,7 @@ func (d *drawer) mostOf() *Program {
 		}
 		sums[Show(name)] += x
 	}
-	slices.SortStableFunc(order, func(a, b string) int {
-		if sums[a] > sums[b] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
 	if len(order) < 2 || sums[order[0]]-sums[order[1]] < 0.01 || sums[order[0]] <= 0 { // nothing might be more
 		return nil
 	}

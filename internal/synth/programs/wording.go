@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"hone/internal/episode/scenario"
@@ -226,7 +227,7 @@ func (a Answer) check(ask, answer string) scenario.Check {
 	case a.Form == "list":
 		c.Set = a.Values
 	default:
-		text := fmt.Sprintf(`^[^\n,;]{0,%d}%s[^\n,;]{0,%d}$`, around, whole(a.Values[0]), around)
+		text := fmt.Sprintf(`^[^\n,;]{0,%d}%s[^\n,;]{0,%d}$`, around, spelling(a.Values[0]), around)
 		c.Regex = &text
 	}
 	return c
@@ -247,6 +248,17 @@ func whole(value string) string {
 		text += `\b`
 	}
 	return text
+}
+
+// spelling matches a value as people write it: of a day "3 July 2024" and "July 3rd, 2024" too.
+func spelling(value string) string {
+	day, err := time.Parse(time.DateOnly, value)
+	if err != nil {
+		return whole(value)
+	}
+	month := day.Month().String()
+	of, nth := month[:3]+"(?:"+month[3:]+")?", fmt.Sprintf("0?%d(?:st|nd|rd|th)?", day.Day())
+	return fmt.Sprintf(`\b(?:%s|%s (?:of )?%s,? %d|%s %s,? %d)\b`, value, nth, of, day.Year(), of, nth, day.Year())
 }
 
 // around bounds what may stand about a short answer, and no comma does, so that a list of everything is none.
