@@ -12,7 +12,7 @@ func (d *drawer) another(t *Table, i int, not any) any {
 	if t.Columns[i].Bool && not != nil {
 		return map[bool]int64{true: 0, false: 1}[equal(not, int64(1))]
 	}
-	if x, ok := asFloat(not); ok && t.Columns[i].Ref == nil {
+	if x, ok := asFloat(not); ok && t.Columns[i].Ref == nil && !t.Columns[i].Label { // a number that names is one of those
 		if _, whole := not.(int64); whole {
 			return max(1, int64(x)+int64(pick(d.r, []int{-20, -5, -3, -2, -1, 1, 2, 3, 5, 10, 25, 50})))
 		}
@@ -346,7 +346,7 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 			continue
 		}
 		v := row[i]
-		if c.Ref == nil && (c.Kind == Number) {
+		if isNumber(c) || c.Bool {
 			v = d.another(t, i, v)
 		}
 		literal, text := Literal(v), c.show(v)

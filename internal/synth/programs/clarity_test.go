@@ -289,3 +289,37 @@ func TestConditionsOfTwoAreApart(t *testing.T) {
 		t.Errorf("%d and %d were drawn", not, named)
 	}
 }
+
+// Who did a thing is nobody's number, and a number that names something is not made up.
+func TestNumbersThatName(t *testing.T) {
+	w := liveTables(
+		"people", `[{"id": 41, "name": "Ana Lund"}, {"id": 42, "name": "Ben Holt"}, {"id": 43, "name": "Cy Orr"}]`,
+		"orders", `[{"id": 1, "title": "Roof", "approved_by": 41, "checked_by": 7, "starts_on": "2024-05-06", "amount": 3},
+			{"id": 2, "title": "Wall", "approved_by": 42, "checked_by": 8, "starts_on": "2024-06-06", "amount": 4},
+			{"id": 3, "title": "Gate", "approved_by": 43, "checked_by": 9, "starts_on": "2024-07-06", "amount": 5}]`)
+	orders := w.Tables[1]
+	if by, starts, amount := orders.Columns[2], orders.Columns[4], orders.Columns[5]; by.Ref != w.Tables[0] ||
+		by.With != "approved by {v}" || !orders.Columns[3].Label || starts.More != "starting after {v}" ||
+		starts.said() != "start date" || amount.morePhrase() != "with an amount above {v}" {
+		t.Errorf("%+v", orders.Columns)
+	}
+	set := 0
+	each(w, 100, []string{Set, SetAll, Insert, Total}, func(p *Program, sql string) {
+		if matcher(`(SUM|AVG)\(checked_by`)(sql) {
+			t.Errorf("%s", sql)
+		}
+		if at := matcher(`SET checked_by = \d`); at(sql) {
+			if set++; !matcher(`SET checked_by = [789](,| |$)`)(sql) {
+				t.Errorf("%s", sql)
+			}
+		}
+	})
+	if set == 0 {
+		t.Error("none was set")
+	}
+	for noun, want := range map[string]string{"": "a ", "amount": "an amount", "unit price": "a unit price", "price": "a price"} {
+		if got := article(noun); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -303,7 +303,9 @@ func ordinal(day string) string {
 }
 
 func article(noun string) string {
-	if strings.ContainsRune("aeiou", rune(noun[0])) {
+	you := []string{"uni", "us", "eu", "one"} // as they are spoken
+	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) &&
+		!slices.ContainsFunc(you, func(sound string) bool { return strings.HasPrefix(noun, sound) }) {
 		return "an " + noun
 	}
 	return "a " + noun

@@ -420,8 +420,9 @@ func (t *Table) reference(i int, tables []*Table) *Table {
 		}
 		fits = append(fits, o)
 	}
+	// Table 3 is no row 3 of another table.
 	if coded && len(fits) == 1 && len(t.distinct(i)) > 2 &&
-		(t.Columns[i].Kind == Text || endsIn(strings.ToLower(t.Columns[i].Name), "id")) { // table 3 is no row 3 of another
+		(t.Columns[i].Kind == Text || endsIn(strings.ToLower(t.Columns[i].Name), "id", "by")) {
 		return fits[0]
 	}
 	return nil

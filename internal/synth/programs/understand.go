@@ -108,8 +108,8 @@ func isCode(words []string, name string) bool {
 	last := words[len(words)-1]
 	return strings.HasSuffix(strings.ToLower(name), "id") && (len(name) == 2 || strings.HasSuffix(name, "_id") ||
 		strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "ID")) ||
-		slices.Contains([]string{"no", "nr", "num", "number", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode",
-			"room", "isbn", "plate", "box", "shelf", "locker", "table", "gate", "platform", "barcode", "ean", "sku", "serial", "symbol", "slug"}, last)
+		last == "by" && len(words) > 1 || slices.Contains([]string{"no", "nr", "num", "number", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode",
+		"room", "isbn", "plate", "box", "shelf", "locker", "table", "gate", "platform", "barcode", "ean", "sku", "serial", "symbol", "slug"}, last)
 }
 
 // flag gives a column of yes and no its two phrases. A verb in front is a verb: "works_saturdays".
@@ -155,8 +155,8 @@ func participle(words []string) string {
 	switch {
 	case len(stems) == 1 && done(stems[0]):
 		return stems[0]
-	case len(stems) == 1 && len(words) > 1 && nouns[stems[0]] != "":
-		return nouns[stems[0]]
+	case len(stems) == 1 && len(words) > 1 && nouns[singular(stems[0])] != "": // starts_on
+		return nouns[singular(stems[0])]
 	case len(stems) == 2 && done(stems[0]) && slices.Contains([]string{"in", "out", "off", "up", "away", "back"}, stems[1]):
 		return strings.Join(stems, " ")
 	}
@@ -172,7 +172,7 @@ func (c *Column) dated(words []string, empty bool) {
 			said = strings.Join(words[:len(words)-1], " ")
 			c.Says = said
 		}
-		c.More, c.Less = "with a "+said+" after {v}", "with a "+said+" before {v}"
+		c.More, c.Less = "with "+article(said)+" after {v}", "with "+article(said)+" before {v}"
 		if strings.HasSuffix(said, " until") || strings.HasSuffix(said, " since") || strings.HasSuffix(said, " from") {
 			c.More, c.Less = "that are "+said+" a day after {v}", "that are "+said+" a day before {v}"
 		}
@@ -181,7 +181,9 @@ func (c *Column) dated(words []string, empty bool) {
 	c.More, c.Less, c.Says = done+" after {v}", done+" before {v}", "date "+done
 	switch {
 	case strings.HasSuffix(done, "ing"):
-		c.Says = strings.Join(words, " ")
+		if c.Says = strings.Join(words, " "); len(words) == 2 && slices.Contains([]string{"on", "at"}, words[1]) {
+			c.Says = singular(words[0]) + " date"
+		}
 	case done == "due":
 		c.Says, c.Asks = "due date", "When is {x} due?"
 	default:
@@ -224,7 +226,7 @@ func (c *Column) measured(words []string) {
 		set("that cost more than {v}", "that cost less than {v}", "most expensive", "cheapest")
 		c.With = "that cost {v}"
 		if len(said) > 1 && said[0] != "unit" && said[0] != "total" { // several costs are told apart by their words
-			set("with a "+c.Says+" above {v}", "with a "+c.Says+" below {v}", "", "")
+			set("with "+article(c.Says)+" above {v}", "with "+article(c.Says)+" below {v}", "", "")
 			c.With = ""
 		}
 	case last == "salary" || last == "wage" || last == "income":
@@ -244,7 +246,7 @@ func (c *Column) measured(words []string) {
 		set("with more than {v} "+map[bool]string{true: "on hand", false: "in stock"}[last == "hand"],
 			"with less than {v} "+map[bool]string{true: "on hand", false: "in stock"}[last == "hand"], "", "")
 	case slices.Contains([]string{"quantity", "qty", "count"}, last):
-		set("with a "+c.Says+" above {v}", "with a "+c.Says+" below {v}", "", "")
+		set("with "+article(c.Says)+" above {v}", "with "+article(c.Says)+" below {v}", "", "")
 	case endsIn(last, "s") && !endsIn(last, "ss", "us", "is"): // things that are counted
 		set("with more than {v} "+c.Says, "with fewer than {v} "+c.Says, "", "")
 		c.With = "with {v} " + c.Says
@@ -279,6 +281,8 @@ func (c *Column) refers(empty bool) {
 	owners := []string{"owner", "customer", "client", "member", "patient", "guest", "tenant", "buyer", "holder"}
 	makers := []string{"author", "artist", "maker", "brand", "manufacturer", "publisher", "director", "producer", "composer"}
 	switch {
+	case last == "by" && len(said) > 1:
+		c.With, c.Asks = c.Says+" {v}", "Who was {x} "+c.Says+"?"
 	case slices.Contains(places, last):
 		c.With, c.Asks = "in {v}", "Which "+c.Says+" is {x} in?"
 	case slices.Contains(owners, last):

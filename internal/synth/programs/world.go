@@ -315,9 +315,9 @@ func (c Column) morePhrase() string {
 	case c.More != "":
 		return c.More
 	case c.Kind == Date:
-		return "with a " + c.said() + " after {v}"
+		return "with " + article(c.said()) + " after {v}"
 	}
-	return "with a " + c.said() + " above {v}"
+	return "with " + article(c.said()) + " above {v}"
 }
 
 func (c Column) lessPhrase() string {
@@ -325,7 +325,7 @@ func (c Column) lessPhrase() string {
 	case c.Less != "":
 		return c.Less
 	case c.Kind == Date:
-		return "with a " + c.said() + " before {v}"
+		return "with " + article(c.said()) + " before {v}"
 	}
-	return "with a " + c.said() + " below {v}"
+	return "with " + article(c.said()) + " below {v}"
 }
