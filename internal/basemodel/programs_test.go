@@ -119,7 +119,7 @@ func TestRowMultiple(t *testing.T) {
 	}
 	steps := []batch.Batch{batch.New(rows)}
 	settings := config.Engine{Packing: "off", Devices: 1}
-	if n := RowProgramsOf(settings, steps); n != 7 {
+	if n, _ := RowProgramsOf(settings, steps); n != 7 {
 		t.Errorf("%d programs of rows", n)
 	}
 	for _, c := range []struct {

@@ -2,6 +2,7 @@ package basemodel
 
 import (
 	"fmt"
+	"time"
 
 	"hone/internal/config"
 	"hone/internal/engine"
@@ -131,7 +132,7 @@ func RowMultiple(e config.Engine, steps []batch.Batch, times float64) int {
 	}
 	least := train.Options{}.WithDefaults(false).RowMultiple
 	best, cost := 0, 0.
-	for multiple := least; multiple <= 8*least; multiple *= 2 {
+	for multiple := least; multiple <= 8*least; multiple += least {
 		programs, positions := train.Options{RowMultiple: multiple, TreeTokens: TreeTokensOf(e)}.RowPrograms(steps)
 		if c := float64(programs)*programPositions + times*float64(positions); best == 0 || c < cost {
 			best, cost = multiple, c
@@ -143,13 +144,29 @@ func RowMultiple(e config.Engine, steps []batch.Batch, times float64) int {
 	return best
 }
 
-// RowProgramsOf is how many programs of rows a run of such steps compiles on a CPU; 0: not known.
-func RowProgramsOf(e config.Engine, steps []batch.Batch) int {
+// RowProgramsOf is how many programs of rows a run of such steps compiles on a CPU, and how many positions of rows the steps compute; 0: not known.
+func RowProgramsOf(e config.Engine, steps []batch.Batch) (programs, positions int) {
 	if e.MicroBatch > 1 || e.Devices > 1 {
-		return 0
+		return 0, 0
 	}
-	programs, _ := train.Options{RowMultiple: e.RowMultiple, TreeTokens: TreeTokensOf(e)}.RowPrograms(steps)
-	return programs
+	return train.Options{RowMultiple: e.RowMultiple, TreeTokens: TreeTokensOf(e)}.RowPrograms(steps)
+}
+
+// coreSpeed is how many floating-point operations of training a free core does in a second. Cores and what else they do make two to three
+// times of it more or less (docs/log), so what follows from it is told as a rough number.
+const coreSpeed = 20e9
+
+// RowTime is about how long so many cores take to compile programs of rows and to train an adapter on positions of them: forward and
+// back, four operations for each weight of a linear map, and for the head at half of the positions.
+func RowTime(s model.Spec, cores, programs int, positions float64) time.Duration {
+	weights := s.VocabSize * s.Hidden / 2
+	for _, w := range s.Weights() {
+		if w.Linear {
+			weights += w.Dims[0] * w.Dims[1]
+		}
+	}
+	operations := 4 * float64(weights) * (float64(programs)*programPositions + positions)
+	return time.Duration(operations / (coreSpeed * float64(cores)) * float64(time.Second))
 }
 
 // TreeTokensOf is engine.packing as a trainer takes it. What auto is, FitRows settles.

@@ -312,7 +312,7 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 		j.Say("rows are padded to a multiple of %d tokens: so few steps are not worth compiling programs of more lengths (engine.row_multiple)", multiple)
 	}
 	if l.compiles() {
-		l.Model.RowPrograms.Expect(basemodel.RowProgramsOf(j.Config.Engine, steps))
+		l.sayTime(j, steps)
 	}
 	return l, err
 }
@@ -328,25 +328,6 @@ func (l *SFTPlan) pack(c *config.Config, steps []batch.Batch) (packed, apart int
 		c.Engine.Packing = "off"
 	}
 	return packed, apart
-}
-
-// compiles reports whether programs of rows are compiled for long, and for one row at a time.
-func (l *SFTPlan) compiles() bool { return l.Model.Plugin.Path != "" && !l.Model.Plugin.IsCUDA() }
-
-// fewPrograms has a run of few steps pad its rows to fewer lengths, where that saves more compiling than it costs. steps are those of the first pass.
-func (l *SFTPlan) fewPrograms(c *config.Config, steps []batch.Batch) (multiple int) {
-	all := l.stage(*c).NumSteps(len(l.Sequences))
-	if !l.compiles() || all < 1 || len(steps) == 0 {
-		return 0
-	}
-	taken, e := steps[:min(len(steps), all)], *c
-	if l.pack(&e, steps); e.Engine.Packing == "auto" { // which a CPU takes for trees
-		e.Engine.Packing = "tree"
-	}
-	if multiple = basemodel.RowMultiple(e.Engine, taken, float64(all)/float64(len(taken))); multiple > 0 {
-		c.Engine.RowMultiple = multiple
-	}
-	return multiple
 }
 
 // baseOf finds the base model that conversations are rendered for, and settles what it is prompted with.
