@@ -117,7 +117,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("read again: %+v", again.Comparison)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, report.HTMLFile))
-	if err != nil || !strings.Contains(string(text), "s2, of line 7 (a near copy, similarity 0.80); s3, of  (but for values, such as numbers, similarity 0.60).") {
+	if err != nil || !strings.Contains(string(text), ", of line 7 (a near copy, similarity 0.80); ") || !strings.Contains(string(text), ", of  (but for values, such as numbers, similarity 0.60).") {
 		t.Errorf("the page does not tell near copies: %v", err)
 	}
 	if _, err := report.Read(filepath.Join(dir, "nowhere"), from); err == nil {

@@ -312,10 +312,13 @@ type lostRow struct {
 }
 
 // notRun is a check that gave no verdict.
-type notRun struct{ System, Scenario, Check, Episodes string }
+type notRun struct {
+	Scenario                reference
+	System, Check, Episodes string
+}
 
 // addLosses lays out what is in no rate, and why.
-func (v *view) addLosses(n Numbers) {
+func (v *view) addLosses(n Numbers, known tasks) {
 	outcomes := map[trajectory.Outcome]bool{}
 	for _, name := range n.Order {
 		for o := range n.Systems[name].Excluded {
@@ -329,7 +332,7 @@ func (v *view) addLosses(n Numbers) {
 	for i, name := range n.Order {
 		s := n.Systems[name]
 		for _, x := range s.NotRun {
-			v.NotRun = append(v.NotRun, notRun{name, x.ScenarioID, x.Check, fault.Count(x.Num, "episode")})
+			v.NotRun = append(v.NotRun, notRun{known.reference(x.ScenarioID), name, x.Check, fault.Count(x.Num, "episode")})
 		}
 		if s.NumExcluded == 0 {
 			continue

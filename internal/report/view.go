@@ -30,11 +30,13 @@ type view struct {
 	Lost        []lostRow
 	Outcomes    []string // columns of Lost
 	NotRun      []notRun
-	NeverDone   []string
+	NeverDone   []reference
 	AlwaysDone  int
-	Unmeasured  []string
-	TrainedOn   []string
-	NearTrained []string
+	Unmeasured  []reference
+	TrainedOn   []reference
+	NearTrained []reference
+	Example     *example
+	Next        []step
 
 	Rates     []panel
 	Repeats   []chart
@@ -69,7 +71,7 @@ func (p Page) draw(n Numbers) view {
 	p, n, full := p.shortenNames(n)
 	r := &room{left: mostOfAll, show: p.Show, system: p.systemMessage()}
 	v := view{Title: n.Title, Verb: n.Verb, Facts: n.Facts, Notes: n.Notes, Policy: policy(), Style: style(), Script: script(), Level: percent(n.Confidence),
-		TrainedOn: n.TrainedOn, NearTrained: nearTrained(n.NearTrained), NeverDone: n.NeverDone, AlwaysDone: len(n.AlwaysDone), Unmeasured: n.Unmeasured, NumGroups: n.NumGroups, Full: full}
+		AlwaysDone: len(n.AlwaysDone), NumGroups: n.NumGroups, Full: full}
 	if r.system != "" {
 		v.System = (&room{}).take(r.system)
 	}
@@ -77,9 +79,15 @@ func (p Page) draw(n Numbers) view {
 		v.Systems = append(v.Systems, named{name, colour(i)})
 		v.NumTasks = max(v.NumTasks, n.Systems[name].N)
 	}
+	worse, better, others := p.scenarios(n)
+	known := tasks{}
+	for _, cases := range [][]pending{worse, better, others} {
+		known.add(cases)
+	}
+	v.NeverDone, v.Unmeasured, v.TrainedOn, v.NearTrained = known.references(n.NeverDone), known.references(n.Unmeasured), known.references(n.TrainedOn), nearTrained(known, n.NearTrained)
 	if len(v.Systems) > 0 {
 		v.headline(n)
-		v.addLosses(n)
+		v.addLosses(n, known)
 		v.Rates, v.Amounts, v.None = metricPanels(n)
 		v.Table = metricTable(n)
 		v.Repeats = repeatCharts(n)
@@ -92,8 +100,10 @@ func (p Page) draw(n Numbers) view {
 		v.Stages = append(v.Stages, drawStage(s))
 	}
 	v.parts(n)
-	// What got worse takes its room first.
-	worse, better, others := p.scenarios(n)
+	// The example takes its room first, then what got worse.
+	if len(n.Order) > 1 {
+		v.Example = exampleOf(known, n.Order[0], n.Order[len(n.Order)-1], slices.Concat(better, worse, others), r)
+	}
 	v.Worse = drawAll(worse, r)
 	v.groups(p, n, r)
 	v.Better, v.Others = drawAll(better, r), drawAll(others, r)
@@ -101,6 +111,7 @@ func (p Page) draw(n Numbers) view {
 		v.Episodes = append(v.Episodes, r.draw("", "", e))
 	}
 	v.NumFolded = r.folded
+	v.Next = p.next(v, n)
 	return v
 }
 
@@ -265,17 +276,19 @@ func lead(name string, whole track, numTasks int, deltas []stats.Delta) string {
 }
 
 // nearTrained says of each scenario near to what was learnt from what that is; of many only the first.
-func nearTrained(near []overlap.Near) (out []string) {
+func nearTrained(known tasks, near []overlap.Near) (out []reference) {
 	const most = 20
 	for i, n := range near {
 		if i == most {
-			return append(out, fmt.Sprintf("%d more", len(near)-most))
+			return append(out, reference{Note: fmt.Sprintf("%d more", len(near)-most)})
 		}
 		values := "but for values, such as numbers"
 		if n.SameValues {
 			values = "a near copy"
 		}
-		out = append(out, fmt.Sprintf("%s, of %s (%s, similarity %.2f)", n.ScenarioID, n.Source.Name, values, n.Similarity))
+		one := known.reference(n.ScenarioID)
+		one.Note = fmt.Sprintf(", of %s (%s, similarity %.2f)", n.Source.Name, values, n.Similarity)
+		out = append(out, one)
 	}
 	return out
 }
