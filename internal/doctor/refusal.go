@@ -11,7 +11,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
-	"hone/internal/mcp/sandbox"
 	"hone/internal/toolset"
 	"hone/internal/toolset/approval"
 )
@@ -67,27 +66,16 @@ func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mc
 	return checks
 }
 
-// harmless are calls that name nothing that is there, of tools that need to be told what they work on: of all tools where
-// a sandbox holds the server without network and without a folder to write to but the episode's own, else of those that
-// only read.
+// harmless are calls that name nothing that is there, of tools that need to be told what they work on.
 func (x inspection) harmless(c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
-	server := x.Servers.Servers[found.Name]
-	_, downloaded := toolset.LauncherOf(x.host, server.Command)
-	open := downloaded || len(server.Hosts) > 0 || c.NetworkFor(found.Name) || len(c.WriteFor(found.Name)) > 0 || slices.Contains(c.Exempt, found.Name)
-	held := server.Command != "" && server.Isolation == mcp.PerProcess && x.Sandbox.Level() != sandbox.None && !open
-	var calls []chat.ToolCall
+	needs := map[string]bool{}
 	for _, t := range found.Tools {
-		var needs struct {
+		var schema struct {
 			Required []string `json:"required"`
 		}
-		if json.Unmarshal(t.InputSchema, &needs) != nil || len(needs.Required) == 0 || !held && !toolset.HintsOf(t.Annotations).ReadOnlyHint {
-			continue
-		}
-		if arguments, ok := mcp.Unlikely(t.InputSchema); ok {
-			calls = append(calls, chat.ToolCall{ID: "doctor", Name: t.Name, Arguments: arguments})
-		}
+		needs[t.Name] = json.Unmarshal(t.InputSchema, &schema) == nil && len(schema.Required) > 0
 	}
-	return calls
+	return slices.DeleteFunc(x.Harmless(c, x.Servers.Servers[found.Name], found), func(call chat.ToolCall) bool { return !needs[call.Name] })
 }
 
 func excerptOf(text string) string {

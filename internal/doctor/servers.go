@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,10 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		}
 		kept := append([]Check{x.checkSight(c.MCP.Sandbox, name, x.Servers.Servers[name], seen)}, x.checkWrites(ctx, c.MCP.Sandbox, name)...)
 		checks = append(checks, slices.Insert(x.checkServer(ctx, c, r), 1, kept...)...)
+		if p := x.FindPlace(ctx, c, r.Tools, r.Err); p != nil && (r.Err == nil || p.Helps()) {
+			checks = append(checks, Check{Name: "MCP server " + name, Status: Warn, Detail: "it wants to keep its data where it may not write: " + strings.Join(strings.Fields(p.Said), " "),
+				Next: p.Next(cmp.Or(from.File, c.MCP.Config), nil)})
+		}
 	}
 	return append(checks, checkAllowed(c.MCP, reports)...)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -253,7 +252,7 @@ func sayMade(h *host.Host, made *generate.Result) {
 // installed in.
 func readOnlyPlaces(tools []generate.ToolRow) (servers []string) {
 	for _, t := range tools {
-		if _, is := readOnlyPlace(t.Why); is && !slices.Contains(servers, t.Server) {
+		if _, is := toolset.ReadOnlyPlace(t.Why); is && !slices.Contains(servers, t.Server) {
 			servers = append(servers, t.Server)
 		}
 	}
@@ -279,7 +278,7 @@ func mostSilent(tools []generate.ToolRow, out string) error {
 		Why:  fmt.Sprintf("%s/%s answers: %s", silent[0].Server, silent[0].Tool, fault.Short(silent[0].Why)),
 		Next: "correct the server's entry (what it asks for in env or args), and give the same command again; the scenarios of the other tools are in " + out}
 	for _, t := range silent {
-		if place, is := readOnlyPlace(t.Why); is {
+		if place, is := toolset.ReadOnlyPlace(t.Why); is {
 			f.Why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))
 			f.Next = fmt.Sprintf("let %s write below its episode's folder: hone servers add PACKAGE -- OPTION '${HONE_EPISODE_DIR}/%s', where OPTION is the server's own for it, or a variable of its env; then the same command", t.Server, place)
 			break
@@ -287,20 +286,6 @@ func mostSilent(tools []generate.ToolRow, out string) error {
 	}
 	return f
 }
-
-// readOnlyPlace is the name of what a server wanted to write where nothing may be written, by what it answers.
-func readOnlyPlace(why string) (name string, is bool) {
-	if !strings.Contains(why, "EROFS") && !strings.Contains(strings.ToLower(why), "read-only file system") {
-		return "", false
-	}
-	if path := quotedPath.FindStringSubmatch(why); path != nil {
-		return path[1], true
-	}
-	return "data", true
-}
-
-// quotedPath is a path in quotes, as errors of Node and Python have it; its last part is named.
-var quotedPath = regexp.MustCompile(`['"][^'"]*[/\\]([^'"/\\]+)['"]`)
 
 // nothingMade says why there is no scenario: what the first tool answers, or at which stage all fell.
 func nothingMade(made *generate.Result) error {

@@ -32,7 +32,8 @@ type Wanted struct {
 type Added struct {
 	toolset.Added
 	Answer string `json:"answer,omitempty"` // how many tools it has, or why it does not answer
-	Next   string `json:"next,omitempty"`   // what to do where it does not
+	Writes string `json:"writes,omitempty"` // why it cannot keep its data
+	Next   string `json:"next,omitempty"`   // what to do where it does not, or cannot
 }
 
 // Rows are an addition as a table; file is what it was written into.
@@ -42,6 +43,9 @@ func (a Added) Rows(file string) [][]string {
 		rows = append(rows, []string{"answers", notAnswering + briefly(why)})
 	} else if a.Answer != "" {
 		rows = append(rows, []string{"answers", a.Answer})
+	}
+	if a.Writes != "" {
+		rows = append(rows, []string{"writes", briefly(a.Writes)})
 	}
 	return rows
 }
@@ -64,9 +68,25 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 		return out, nil
 	}
 	again := func(more ...string) string { return asked.again(c, in.Name, more...) }
-	found, next, err := tools(ctx, h, c, cmp.Or(x.File, c.MCP.Config), in.Name, again)
+	file := cmp.Or(x.File, c.MCP.Config)
+	found, place, next, err := tools(ctx, h, c, file, in.Name, again)
+	if place != nil && (err == nil || place.Helps()) {
+		with := asked
+		with.Args = nil
+		next = place.Next(file, func(args string) string {
+			if len(asked.Args) > 0 {
+				return again() + ", and " + args
+			}
+			return with.again(c, in.Name) + " -- " + args
+		})
+	}
 	if err == nil {
 		out.Answer = fmt.Sprintf("%s, protocol %s", fault.Count(len(found.Tools), "tool"), found.Era)
+		if place != nil {
+			out.Writes, out.Next = notAnswering+place.Said, next
+			h.Say("warning: %s is installed, and wants to keep its data where it may not write: %s", in.Name, place.Said)
+			h.Say("  next:  %s", next)
+		}
 		return out, nil
 	}
 	if ctx.Err() != nil {
@@ -81,8 +101,8 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 	return out, nil
 }
 
-// tools asks a server of a file once for its tools. again is the line that adds it once more with further flags.
-func tools(ctx context.Context, h *host.Host, c config.Config, file, name string, again func(more ...string) string) (found mcp.ServerTools, next string, err error) {
+// tools asks a server of a file once for its tools, and whether it can keep its data. again is the line that adds it once more with further flags.
+func tools(ctx context.Context, h *host.Host, c config.Config, file, name string, again func(more ...string) string) (found mcp.ServerTools, place *toolset.Place, next string, err error) {
 	servers, err := mcp.ReadConfig(file, h.LookupEnv)
 	if err == nil {
 		servers, err = servers.Only(name)
@@ -90,11 +110,11 @@ func tools(ctx context.Context, h *host.Host, c config.Config, file, name string
 	if f, is := errors.AsType[*fault.Error](err); is {
 		flat := *f
 		flat.Next = ""
-		return found, f.Next, &flat
+		return found, nil, f.Next, &flat
 	}
 	housing, err := toolset.House(ctx, h, c, servers, "")
 	if err != nil {
-		return found, "hone doctor --mcp-config " + file, err
+		return found, nil, "hone doctor --mcp-config " + file, err
 	}
 	defer housing.Close()
 	o := housing.Options
@@ -105,7 +125,7 @@ func tools(ctx context.Context, h *host.Host, c config.Config, file, name string
 	} else {
 		next = housing.NextForAdded(servers.Servers[name], r.Err, again)
 	}
-	return r.Tools, next, r.Err
+	return r.Tools, housing.FindPlace(ctx, c, r.Tools, r.Err), next, r.Err
 }
 
 // Add installs a server and writes its entry into a configuration. Of an entry of a registry it asks for the values that

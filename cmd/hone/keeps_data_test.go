@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// keeper is a server of one tool, which writes down what it is told at a place: {place} is how it finds it, {start} what it does at once, {write} how it writes.
+const keeper = `import json, os, sqlite3, sys
+HERE = os.path.dirname(os.path.abspath(__file__))
+def option(name, usual):
+    for i, word in enumerate(sys.argv):
+        if word == "--" + name: return sys.argv[i + 1]
+        if word.startswith("--" + name + "="): return word.split("=", 1)[1]
+    return usual
+place = {place}
+def write(text):
+    {write}
+{start}
+for line in sys.stdin:
+    q = json.loads(line)
+    if "id" not in q: continue
+    r = {"error": {"code": -32601, "message": "no such method"}}
+    if q["method"] == "initialize": r = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "keeper", "version": "1"}}}
+    if q["method"] == "tools/list": r = {"result": {"tools": [{"name": "note", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}{required}}}]}}
+    if q["method"] == "tools/call":
+        try:
+            write(q["params"]["arguments"].get("text", ""))
+            r = {"result": {"content": [{"type": "text", "text": "noted"}]}}
+        except Exception as e: r = {"result": {"isError": {told}, "content": [{"type": "text", "text": "Error: " + str(e)}]}}
+    print(json.dumps({"jsonrpc": "2.0", "id": q["id"], **r}), flush=True)
+`
+
+// A server that writes where it may not is found by doctor, with the option, the variable or the key that has it write in its episode's folder.
+func TestDoctorFindsWhereDataGo(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not here")
+	}
+	const file, required = `open(place, "a").write(text)`, `, "required": ["text"]`
+	for _, c := range []struct {
+		name, place, write, start string
+		optional                  bool // the text
+		unmarked                  bool // a refusal is no isError
+		want                      string
+	}{
+		{name: "an option of a file", place: `option("memory-path", HERE + "/memory.jsonl")`, want: `"--memory-path","${HONE_EPISODE_DIR}/memory.jsonl" to "args"`},
+		{name: "an option among others", place: `option("db-file", HERE + "/notes.db"); option("log-file", ""); option("data-format", "")`, want: `"--db-file","${HONE_EPISODE_DIR}/notes.db"`},
+		{name: "an option of a folder", place: `os.path.join(option("data-dir", HERE), "notes.txt")`, want: `"--data-dir","${HONE_EPISODE_DIR}"`},
+		{name: "a variable of a file", place: `os.environ.get("NOTES_FILE_PATH", HERE + "/notes.txt")`, want: `{"NOTES_FILE_PATH": "${HONE_EPISODE_DIR}/notes.txt"}`},
+		{name: "a variable of a folder", place: `os.path.join(os.getenv("STORAGE_DIR") or HERE, "notes.txt")`, want: `{"STORAGE_DIR": "${HONE_EPISODE_DIR}"}`},
+		{name: "where it starts", place: `"notes.txt"`, want: `"cwd": "${HONE_EPISODE_DIR}"`},
+		{name: "SQLite", place: `option("db-path", HERE + "/notes.db")`, write: `sqlite3.connect(place).execute("create table if not exists t(x)")`, want: `"--db-path","${HONE_EPISODE_DIR}/data"`},
+		{name: "makes a folder", place: `option("store-path", HERE + "/store")`, write: `os.makedirs(place, exist_ok=True)`, want: `"--store-path","${HONE_EPISODE_DIR}/store"`},
+		{name: "at its start", place: `option("memory-path", HERE + "/memory.jsonl")`, start: `write("")`, want: `"--memory-path","${HONE_EPISODE_DIR}/memory.jsonl"`},
+		{name: "nothing need be told", place: `option("memory-path", HERE + "/memory.jsonl")`, optional: true, want: `"--memory-path"`},
+		{name: "no isError", place: `option("memory-path", HERE + "/memory.jsonl")`, unmarked: true, want: `"--memory-path"`},
+		{name: "no option helps", place: `HERE + "/notes.txt"; option("config-path", "")`, want: "these did not help: "},
+		{name: "all is well", place: `os.environ.get("TMPDIR", "/tmp") + "/notes.txt"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			needs, told, write := required, "True", c.write
+			if c.optional {
+				needs = ""
+			}
+			if c.unmarked {
+				told = "False"
+			}
+			if write == "" {
+				write = file
+			}
+			program := strings.NewReplacer("{place}", c.place, "{write}", write, "{start}", c.start, "{required}", needs, "{told}", told).Replace(keeper)
+			path, config := filepath.Join(dir, "keeper", "server.py"), filepath.Join(dir, "mcp.json")
+			entry, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"keeper": map[string]any{"command": python, "args": []string{path}, "cwd": filepath.Dir(path)}}})
+			if err == nil {
+				err = os.Mkdir(filepath.Dir(path), 0o755)
+			}
+			if err == nil {
+				err = os.WriteFile(path, []byte(program), 0o644)
+			}
+			if err == nil {
+				err = os.WriteFile(config, entry, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, said, _ := sandboxedHone(t, "doctor", "--mcp-config", config)
+			if found := strings.Contains(said, "it wants to keep its data where it may not write: "); found != (c.want != "") || !strings.Contains(said, c.want) {
+				t.Errorf("want %q: %s", c.want, said)
+			}
+			if left, err := filepath.Glob(filepath.Join(dir, "keeper", "*")); err != nil || len(left) != 1 {
+				t.Errorf("beside the program: %v", left)
+			}
+		})
+	}
+}
