@@ -37,12 +37,16 @@ for line in sys.stdin:
 
 // A server that writes where it may not is found by doctor, with the option, the variable or the key that has it write in its episode's folder.
 func TestDoctorFindsWhereDataGo(t *testing.T) {
-	python, err := exec.LookPath("python3")
+	t.Parallel()
+	found, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
 		t.Skip("python3 is not here")
 	}
+	python := strings.TrimSpace(string(found)) // not a program that looks for it at each start
 	const file, required = `open(place, "a").write(text)`, `, "required": ["text"]`
-	for _, c := range []struct {
+	dir, entries := t.TempDir(), map[string]any{}
+	config := filepath.Join(dir, "mcp.json")
+	cases := []struct {
 		name, place, write, start string
 		optional                  bool // the text
 		unmarked                  bool // a refusal is no isError
@@ -61,42 +65,52 @@ func TestDoctorFindsWhereDataGo(t *testing.T) {
 		{name: "no isError", place: `option("memory-path", HERE + "/memory.jsonl")`, unmarked: true, want: `"--memory-path"`},
 		{name: "no option helps", place: `HERE + "/notes.txt"; option("config-path", "")`, want: "these did not help: "},
 		{name: "all is well", place: `os.environ.get("TMPDIR", "/tmp") + "/notes.txt"`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			needs, told, write := required, "True", c.write
-			if c.optional {
-				needs = ""
+	}
+	for _, c := range cases {
+		needs, told, write := required, "True", c.write
+		if c.optional {
+			needs = ""
+		}
+		if c.unmarked {
+			told = "False"
+		}
+		if write == "" {
+			write = file
+		}
+		program := strings.NewReplacer("{place}", c.place, "{write}", write, "{start}", c.start, "{required}", needs, "{told}", told).Replace(keeper)
+		path := filepath.Join(dir, c.name, "server.py")
+		if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(program), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		entries[c.name] = map[string]any{"command": python, "args": []string{path}, "cwd": filepath.Dir(path)}
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": entries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, said, _ := sandboxedHone(t, "doctor", "--json", "--mcp-config", config)
+	var checks []struct{ Name, Detail, Next string }
+	if err := json.Unmarshal([]byte(said), &checks); err != nil {
+		t.Fatal(err, said)
+	}
+	for _, c := range cases {
+		next := ""
+		for _, check := range checks {
+			if check.Name == "MCP server "+c.name && strings.HasPrefix(check.Detail, "it wants to keep its data where it may not write: ") {
+				next = check.Next
 			}
-			if c.unmarked {
-				told = "False"
-			}
-			if write == "" {
-				write = file
-			}
-			program := strings.NewReplacer("{place}", c.place, "{write}", write, "{start}", c.start, "{required}", needs, "{told}", told).Replace(keeper)
-			path, config := filepath.Join(dir, "keeper", "server.py"), filepath.Join(dir, "mcp.json")
-			entry, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"keeper": map[string]any{"command": python, "args": []string{path}, "cwd": filepath.Dir(path)}}})
-			if err == nil {
-				err = os.Mkdir(filepath.Dir(path), 0o755)
-			}
-			if err == nil {
-				err = os.WriteFile(path, []byte(program), 0o644)
-			}
-			if err == nil {
-				err = os.WriteFile(config, entry, 0o644)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, said, _ := sandboxedHone(t, "doctor", "--mcp-config", config)
-			if found := strings.Contains(said, "it wants to keep its data where it may not write: "); found != (c.want != "") || !strings.Contains(said, c.want) {
-				t.Errorf("want %q: %s", c.want, said)
-			}
-			if left, err := filepath.Glob(filepath.Join(dir, "keeper", "*")); err != nil || len(left) != 1 {
-				t.Errorf("beside the program: %v", left)
-			}
-		})
+		}
+		if (next != "") != (c.want != "") || !strings.Contains(next, c.want) {
+			t.Errorf("%s: want %q: %s", c.name, c.want, next)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, c.name, "*")); err != nil || len(left) != 1 {
+			t.Errorf("%s: beside the program: %v", c.name, left)
+		}
 	}
 }

@@ -64,11 +64,13 @@ func (o *Housing) FindPlace(ctx context.Context, c config.Config, found mcp.Serv
 		return nil
 	}
 	p := &Place{Said: fault.Short(said)}
+	defer func() { o.Servers.Servers[found.Name] = server }()
 	for _, try := range places(programText(server), said, name) {
 		if len(p.Tried) == mostPlaces || ctx.Err() != nil {
 			break
 		}
 		changed, tools := try.of(server), found
+		o.Servers.Servers[found.Name] = changed // by which the sandbox grants variables
 		if failed != nil {
 			r := mcp.Inspect(ctx, o.only(found.Name, changed), o.Options)[0]
 			if r.Err != nil {
