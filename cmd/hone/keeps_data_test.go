@@ -114,3 +114,48 @@ func TestDoctorFindsWhereDataGo(t *testing.T) {
 		}
 	}
 }
+
+// keeperJS writes beside itself, where no option says otherwise.
+const keeperJS = `#!/usr/bin/env node
+const fs = require("fs"), path = require("path"), at = process.argv.indexOf("--memory-path");
+const place = at > 0 ? process.argv[at + 1] : path.join(__dirname, "memory.jsonl");
+require("readline").createInterface({input: process.stdin}).on("line", line => {
+  const q = JSON.parse(line); if (q.id === undefined) return;
+  const say = r => console.log(JSON.stringify({jsonrpc: "2.0", id: q.id, ...r}));
+  if (q.method === "initialize") say({result: {protocolVersion: "2025-11-25", capabilities: {tools: {}}, serverInfo: {name: "keeper", version: "1"}}});
+  else if (q.method === "tools/list") say({result: {tools: [{name: "note", inputSchema: {type: "object"}}]}});
+  else if (q.method === "tools/call") {
+    let r = {content: [{type: "text", text: "noted"}]};
+    try { fs.appendFileSync(place, "x"); } catch (e) { r = {isError: true, content: [{type: "text", text: String(e)}]}; }
+    say({result: r});
+  } else say({error: {code: -32601, message: "no such method"}});
+});
+`
+
+// A package that writes into its own folder is told of when it is added, with the whole command that gives it another place.
+func TestServersAddFindsWhereDataGo(t *testing.T) {
+	workFolder(t, nil)
+	npmPackage(t, "js.tgz", map[string]string{"package.json": `{"name": "keeper", "version": "1.0.0", "bin": "main.js"}`, "main.js": keeperJS})
+	py := strings.NewReplacer("{place}", `option("store-path", HERE + "/notes.txt")`, "{write}", `open(place, "a").write(text)`, "{start}", "", "{required}", "", "{told}", "True").Replace(keeper)
+	head, loop, _ := strings.Cut(py, "\nfor line in")
+	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": head + "\ndef main():\n    for line in" + strings.ReplaceAll(loop, "\n", "\n    ") + "\n",
+		"tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
+	for _, c := range []struct {
+		name, pkg, want string
+		args            []string
+	}{
+		{"js", "npm:./js.tgz", `servers add npm:./js.tgz --name js --force -- --memory-path '${HONE_EPISODE_DIR}/memory.jsonl'`, nil},
+		{"py", "pypi:./tiny_server-1.2-py3-none-any.whl", `--name py --force -- --store-path '${HONE_EPISODE_DIR}/notes.txt'`, nil},
+		{"more", "npm:./js.tgz", `-- ARGUMENTS, the same as in its entry, and --memory-path '${HONE_EPISODE_DIR}/memory.jsonl'`, []string{"--", "--verbose"}},
+		{"mended", "npm:./js.tgz", "", []string{"--", "--memory-path", "${HONE_EPISODE_DIR}/memory.jsonl"}},
+	} {
+		code, stdout, stderr := sandboxedHone(t, append([]string{"servers", "add", c.pkg, "--name", c.name, "--json"}, c.args...)...)
+		var in struct{ Answer, Writes, Next string }
+		if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || in.Answer != "1 tool, protocol 2025-11-25" {
+			t.Fatalf("%s: exit code %d, %v, %s%s", c.name, code, err, stdout, stderr)
+		}
+		if (in.Writes != "") != (c.want != "") || !strings.HasSuffix(in.Next, c.want) || !strings.Contains(stderr, in.Next) {
+			t.Errorf("%s: writes %q, next %q", c.name, in.Writes, in.Next)
+		}
+	}
+}

@@ -216,8 +216,9 @@ func (o *Housing) refusedWrite(ctx context.Context, c config.Config, server mcp.
 
 // newIn are the names of what episodes have in their folders, below a folder of episodes, and a template has not.
 func newIn(folder, template string) (names []string) {
-	works, _ := filepath.Glob(filepath.Join(folder, "*", "*", "work"))
+	works, _ := fs.Glob(os.DirFS(folder), "*/*/work")
 	for _, work := range works {
+		work = filepath.Join(folder, work)
 		_ = filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || path == work {
 				return nil // what is gone again was not kept

@@ -85,10 +85,7 @@ func programRoots(s mcp.Server) (roots []string) {
 			continue
 		}
 		add(path)
-		manuals, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "README*"))
-		for _, manual := range manuals {
-			add(manual)
-		}
+		addMatches(filepath.Dir(path), "README*", add)
 		if i == 0 {
 			for _, m := range imports.FindAllStringSubmatch(string(text), -1) {
 				modulesOf(path, m[1], add)
@@ -117,15 +114,16 @@ func nodePackage(path string) string {
 
 // modulesOf adds the folders or files of a Python module in the environment that a program is of, and its manual.
 func modulesOf(program, module string, add func(path string)) {
-	packages := filepath.Join(filepath.Dir(filepath.Dir(program)), "lib", "python*", "site-packages")
-	for _, name := range []string{module, module + ".py"} {
-		found, _ := filepath.Glob(filepath.Join(packages, name))
-		for _, path := range found {
-			add(path)
-		}
+	environment := filepath.Dir(filepath.Dir(program))
+	for _, name := range []string{module, module + ".py", module + "-*.dist-info/METADATA"} {
+		addMatches(environment, "lib/python*/site-packages/"+name, add)
 	}
-	manuals, _ := filepath.Glob(filepath.Join(packages, module+"-*.dist-info", "METADATA"))
-	for _, manual := range manuals {
-		add(manual)
+}
+
+// addMatches adds what a pattern finds below a folder, whose own name may have brackets.
+func addMatches(folder, pattern string, add func(path string)) {
+	found, _ := fs.Glob(os.DirFS(folder), pattern)
+	for _, path := range found {
+		add(filepath.Join(folder, path))
 	}
 }
