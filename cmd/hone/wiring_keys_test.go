@@ -297,7 +297,7 @@ func (w wired) servers() []acting {
 	}
 	return []acting{
 		{"mcp.allow_findings", []bool{poisoned("paint"), poisoned("steal")}, []bool{true, false}},
-		{"mcp.timeout", o.Timeout, 11 * time.Second}, {"rollout.max_result", o.MaxResult, 1237}, {"mcp.resources", o.ResourceTools, true},
+		{"mcp.timeout", o.Timeout, 11 * time.Second}, {"rollout.max_result", o.MaxResult, 1237}, {"mcp.resources", o.ResourceTools, true}, {"mcp.sandbox.max_gib", o.MaxBytes, int64(3 << 30)},
 		{"mcp.config", namesOf(known.Tools()), []string{"paint"}}, {"mcp.only", len(known.Servers), 1},
 		{"mcp.max_tools", len(list), 7}, {"seed", slices.Equal(namesOf(list), namesOf(reseeded)), false},
 		{"mcp.distractors", numMatching(w.t, w.c) != numMatching(w.t, greedy), true},

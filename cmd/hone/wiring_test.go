@@ -40,7 +40,7 @@ mcp:
   distractors: 2
   resources: tools
   approval: {mode: auto, deny: ["shop/steal"], ask: ["shop/beg"], allow: ["shop/borrow"]}
-  sandbox: {mode: "off", network: [shop], write: ["shop:/data/w"], read: ["shop:/data/r"], exempt: [pub]}
+  sandbox: {mode: "off", max_gib: 3, network: [shop], write: ["shop:/data/w"], read: ["shop:/data/r"], exempt: [pub]}
 model: {base: toy.gguf, context: 613}
 scenarios: {file: ours.json, programs: true}
 rollout:

@@ -14,6 +14,7 @@ type Sandbox struct {
 	Write   []string `yaml:"write" doc:"folders a server may write to, each as server:folder"`
 	Exempt  []string `yaml:"exempt" doc:"names of the servers that run without a sandbox, such as browsers; none with mode require"`
 	Read    []string `yaml:"read" doc:"files and folders a server may read that are hidden, such as those in the home folder, each as server:path"`
+	MaxGiB  int      `yaml:"max_gib" min:"0" doc:"GiB that the processes of a server may take of memory together, and an episode's folder on the disk; 0 is a quarter of the memory that is free as the command starts, at least 2; it holds in every mode"`
 }
 
 // DefaultSandbox is the sandbox of an empty file.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
 
@@ -19,6 +20,9 @@ func (m mistake) Error() string { return m.why }
 
 // Mending is the edit of the configuration that mends an error; "" where another thing is to be done.
 func Mending(err error) string {
+	if f, ok := errors.AsType[*Failure](err); ok && isOverBound(f.Said) {
+		return trajectory.Mending(f.Said, "")
+	}
 	m, _ := errors.AsType[mistake](err)
 	return m.next
 }

@@ -377,7 +377,7 @@ func (l *opener) start(s *session, from start) (mcp.Transport, error) {
 	if l.o.Wrap != nil {
 		wrap = func(cmd *exec.Cmd) error { return l.o.Wrap(l.name, folder, cmd) }
 	}
-	p, err := startProcess(argv, env, place(l.server.Cwd), wrap)
+	p, err := startProcess(argv, env, place(l.server.Cwd), folder, l.o.MaxBytes, wrap)
 	if err != nil {
 		return nil, err
 	}

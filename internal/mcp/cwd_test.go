@@ -82,7 +82,7 @@ func TestProgramsBesideTheCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := startProcess([]string{filepath.Join(dir, "server")}, map[string]string{"PATH": "/usr/bin:/bin"}, "", nil)
+	p, err := startProcess([]string{filepath.Join(dir, "server")}, map[string]string{"PATH": "/usr/bin:/bin"}, "", "", leastBound, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

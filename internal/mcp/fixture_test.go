@@ -58,6 +58,11 @@ func runFixture(mode string, args []string) {
 			return &mcp.CallToolResult{}, nil, nil
 		})
 		s.Run(context.Background(), &mcp.StdioTransport{})
+	case "hogs":
+		newHogs().Run(context.Background(), &mcp.StdioTransport{})
+	case "hog": // what newHogs starts
+		hold(args[0])
+		select {}
 	case "offers":
 		newOffers().Run(context.Background(), &mcp.StdioTransport{})
 	case "stray":

@@ -15,6 +15,7 @@ type Options struct {
 	MaxResult      int           // bytes of one result that the model is shown; 8000
 	MaxRecord      int           // bytes of one binary part kept in the record; 256 KiB, a hash stands for the rest
 	MaxFrame       int           // bytes of one message from a server; 16 MiB
+	MaxBytes       int64         // of memory that the processes of a session take together, and of its folder; 2 GiB
 	Parallel       int           // calls of one turn that run at once; 8
 	Retries        int           // of a call that cannot have been carried out twice; 2, negative for none
 	Warm           int           // ready sessions kept per stdio server; 1, negative for none
@@ -61,6 +62,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxFrame <= 0 {
 		o.MaxFrame = defaultMaxFrame
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = leastBound
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = 8

@@ -37,15 +37,22 @@ type process struct {
 	stderr *tail
 	pid    int
 	marker string
-	ours   atomic.Bool   // it ends because we end it
-	done   chan struct{} // closed once the leader is gone, its group killed and its stderr read
+	ours   atomic.Bool            // it ends because we end it
+	bound  int64                  // bytes, of its memory and of its folder
+	folder string                 // the episode's, "" where it has none
+	over   atomic.Pointer[string] // that it took more than its bound
+
+	inMemory atomic.Int64 // bytes of files that are in memory
+
+	done chan struct{} // closed once the leader is gone, its group killed and its stderr read
 
 	closing sync.Once
 }
 
 // startProcess runs argv[0] without a shell. env is all the process sees, besides markerEnv. wrap, if any, may change the
-// command before it starts, for example to put it into a sandbox.
-func startProcess(argv []string, env map[string]string, cwd string, wrap func(*exec.Cmd) error) (*process, error) {
+// command before it starts, for example to put it into a sandbox. folder is the episode's, "" where it has none; neither it
+// nor the memory of the processes may take more than bound bytes.
+func startProcess(argv []string, env map[string]string, cwd, folder string, bound int64, wrap func(*exec.Cmd) error) (*process, error) {
 	if err := checkCwd(cwd); err != nil {
 		return nil, err
 	}
@@ -85,7 +92,9 @@ func startProcess(argv []string, env map[string]string, cwd string, wrap func(*e
 	for _, theirs := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
 		theirs.Close()
 	}
-	p := &process{stdin: pipes[0][1], stdout: pipes[1][0], stderr: &tail{}, pid: cmd.Process.Pid, marker: marker, done: make(chan struct{})}
+	p := &process{stdin: pipes[0][1], stdout: pipes[1][0], stderr: &tail{}, pid: cmd.Process.Pid, marker: marker,
+		bound: bound, folder: folder, done: make(chan struct{})}
+	watched.add(p)
 	go p.reap(cmd, pipes[2][0])
 	return p, nil
 }
@@ -106,7 +115,10 @@ func (p *process) reap(cmd *exec.Cmd, stderr *os.File) {
 		stderr.Close()
 	}()
 	cmd.Wait()
-	if !p.ours.Load() { // before anything that takes time: who waits for the end may close it meanwhile
+	watched.remove(p)
+	if over := p.over.Load(); over != nil {
+		p.stderr.exit(*over)
+	} else if !p.ours.Load() { // before anything that takes time: who waits for the end may close it meanwhile
 		p.stderr.exit(cmd.ProcessState.String())
 	}
 	syscall.Kill(-p.pid, syscall.SIGKILL)

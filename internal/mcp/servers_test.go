@@ -113,7 +113,7 @@ func listening(t *testing.T, s Server) string {
 	l.Close()
 	_, port, _ := strings.Cut(address, ":")
 	argv := append([]string{s.Command}, s.Args...)
-	p, err := startProcess(argv, map[string]string{"PATH": "/usr/bin:/bin", "PORT": port}, "", nil)
+	p, err := startProcess(argv, map[string]string{"PATH": "/usr/bin:/bin", "PORT": port}, "", "", leastBound, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,7 @@ func TestRedirectOutOfTLS(t *testing.T) {
 
 // A message that waits behind one the server does not read still has its own deadline.
 func TestWriteWaitsNoLongerThanItsDeadline(t *testing.T) {
-	p, err := startProcess([]string{"/bin/sleep", "1000"}, nil, "", nil)
+	p, err := startProcess([]string{"/bin/sleep", "1000"}, nil, "", "", leastBound, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,16 @@ func (s *saidBy) take(episode string) map[string]string {
 	return said
 }
 
+// bound is the bytes that a server may take of memory, and its folder on the disk.
+func bound(c config.Sandbox) int64 {
+	const gib, least = 1 << 30, 2
+	if c.MaxGiB > 0 {
+		return int64(c.MaxGiB) * gib
+	}
+	available, _ := host.AvailableMemory() // where it is not known, the least
+	return max(available/4, least*gib)
+}
+
 // House prepares servers for the run in the directory runDir, "" where there is none.
 func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string) (*Housing, error) {
 	servers, err := withLaunchers(h, servers)
@@ -75,7 +85,7 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 		return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder for downloads", Err: err,
 			Next: "name a folder that can be written with --cache"}
 	}
-	o := &Housing{host: h, Servers: servers, Options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools"}}
+	o := &Housing{host: h, Servers: servers, Options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools", MaxBytes: bound(c.MCP.Sandbox)}}
 	o.Options.Stderr = o.said.put
 	if c.Rollout.LongResults == "summary" {
 		o.Options.MaxResult = wholeResult

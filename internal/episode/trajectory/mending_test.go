@@ -8,15 +8,16 @@ import (
 // What helps names the key, not the doctor, where the reason says which.
 func TestMending(t *testing.T) {
 	for reason, want := range map[string]string{
-		"greet: timeout: no answer within 5s":                                                              `"timeout"`,
-		"no answer within 50s, though it reported progress":                                                "mcp.timeout",
-		`no answer within 5s; in its place came an answer under the id "7" where 7 was asked: ...`:         "under the id of the request",
-		`no answer within 5s; in its place came 61 bytes without a newline at the end: "{"`:                `"timeout"`,
-		`server s, start: cwd "/nowhere" is not there`:                                                     `"cwd"`,
-		"server s, connect: it writes its messages with Content-Length headers; MCP wants each on a line":  "newline-delimited",
-		"server s, connect: it writes its messages over several lines each, as JSON is printed for people": "newline-delimited",
-		"server h, call: it no longer knows the session: HTTP 400 Bad Request":                             "sessions",
-		"server s, call: EOF; the process ended: exit status 7":                                            "hone doctor",
+		"greet: timeout: no answer within 5s":                                                                                               `"timeout"`,
+		"no answer within 50s, though it reported progress":                                                                                 "mcp.timeout",
+		`no answer within 5s; in its place came an answer under the id "7" where 7 was asked: ...`:                                          "under the id of the request",
+		`no answer within 5s; in its place came 61 bytes without a newline at the end: "{"`:                                                 `"timeout"`,
+		`server s, start: cwd "/nowhere" is not there`:                                                                                      `"cwd"`,
+		"server s, connect: it writes its messages with Content-Length headers; MCP wants each on a line":                                   "newline-delimited",
+		"server s, connect: it writes its messages over several lines each, as JSON is printed for people":                                  "newline-delimited",
+		"server h, call: it no longer knows the session: HTTP 400 Bad Request":                                                              "sessions",
+		"server s, call: EOF; the process ended: its processes took 2.4 GiB of memory together, more than the 2 GiB of mcp.sandbox.max_gib": "raise mcp.sandbox.max_gib",
+		"server s, call: EOF; the process ended: exit status 7":                                                                             "hone doctor",
 	} {
 		if got := Mending(reason, "hone doctor"); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", reason, got, want)
