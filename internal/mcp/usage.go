@@ -227,7 +227,7 @@ func folderSize(folder string, enough int64) int64 {
 		}
 		linked[stat.Ino] = linked[stat.Ino] || stat.Nlink > 1
 		if sum += stat.Blocks*statBlock + inodeBytes; sum > enough {
-			return filepath.SkipAll
+			return fs.SkipAll
 		}
 		return nil
 	})

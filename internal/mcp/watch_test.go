@@ -87,6 +87,11 @@ var hogs = map[string]func(folder string){
 			fill(file, 4)
 		}
 	},
+	"a mount of its own": func(string) {
+		file, _ := os.Create("/dev/shm/big")
+		fill(file, 160)
+		file.Close()
+	},
 	"little": func(folder string) {
 		hold("20")
 		file, _ := os.Create(filepath.Join(folder, "small"))
@@ -112,33 +117,52 @@ func newHogs() *mcp.Server {
 
 func TestServersThatTakeTooMuch(t *testing.T) {
 	const memory, disk = "of memory together, more than the 0.1 GiB of " + boundKey, "of files, more than the 0.1 GiB of " + boundKey
-	for how, want := range map[string]string{"memory": memory, "children": memory, "daemons without the marker": memory, "files in memory": memory,
+	for how, want := range map[string]string{"memory": memory, "a mount of its own": memory, "children": memory, "daemons without the marker": memory, "files in memory": memory,
 		"a file": disk, "a file without a name": disk, "files in folders": disk, "little": ""} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			s := self(t, "hogs")
-			s.Cwd = EpisodeDir
-			p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{Warm: -1, MaxBytes: 128 * mib})
-			e := open(t, p, "e")
-			r := ask(e, "take", fmt.Sprintf(`{"How":%q}`, how))
-			if want == "" {
-				watched.weigh(watched.weigh(nil))
-				watched.measure()
-				if r = ask(e, "add", `{"A":1,"B":2}`); r.Status != trajectory.CallOK {
-					t.Errorf("what takes less was ended: %+v", r)
-				}
-				return
+		t.Run(how, func(t *testing.T) { serveHog(t, how, want, nil) })
+		t.Run("namespaces/"+how, func(t *testing.T) {
+			if _, err := exec.LookPath("bwrap"); err != nil {
+				t.Skip("bwrap is not installed")
 			}
-			if r.Status != trajectory.CallTransportError || r.Outcome != trajectory.EnvironmentError || !strings.Contains(r.Error, want) {
-				t.Errorf("%+v\nwant %s", r, want)
-			}
-			if next := trajectory.Mending(r.Error, ""); !strings.Contains(next, boundKey) {
-				t.Errorf("next: %q", next)
-			}
-			for isNamed(e.Dir("s")) { // a process that was killed is there for a moment
-				time.Sleep(time.Millisecond)
-			}
+			serveHog(t, how, want, inNamespaces)
 		})
+	}
+}
+
+// inNamespaces gives a server process ids and a /dev/shm of its own.
+func inNamespaces(_, _ string, cmd *exec.Cmd) error {
+	before := []string{"bwrap", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", "/dev/shm", "--", cmd.Path}
+	path, err := exec.LookPath("bwrap")
+	cmd.Path, cmd.Args = path, append(before, cmd.Args[1:]...)
+	return err
+}
+
+func serveHog(t *testing.T, how, want string, wrap func(server, folder string, cmd *exec.Cmd) error) {
+	if wrap == nil && how == "a mount of its own" {
+		t.Skip("without a sandbox there is none")
+	}
+	t.Parallel()
+	s := self(t, "hogs")
+	s.Cwd = EpisodeDir
+	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{Warm: -1, MaxBytes: 128 * mib, Wrap: wrap})
+	e := open(t, p, "e")
+	r := ask(e, "take", fmt.Sprintf(`{"How":%q}`, how))
+	if want == "" {
+		watched.weigh(watched.weigh(nil))
+		watched.measure()
+		if r = ask(e, "add", `{"A":1,"B":2}`); r.Status != trajectory.CallOK {
+			t.Errorf("what takes less was ended: %+v", r)
+		}
+		return
+	}
+	if r.Status != trajectory.CallTransportError || r.Outcome != trajectory.EnvironmentError || !strings.Contains(r.Error, want) {
+		t.Errorf("%+v\nwant %s", r, want)
+	}
+	if next := trajectory.Mending(r.Error, ""); !strings.Contains(next, boundKey) {
+		t.Errorf("next: %q", next)
+	}
+	for isNamed(e.Dir("s")) { // a process that was killed is there for a moment
+		time.Sleep(time.Millisecond)
 	}
 }
 
