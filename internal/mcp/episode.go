@@ -21,6 +21,8 @@ type Episode struct {
 	turns []*poolServer // that no other episode has now
 	tools *toolTable
 
+	looked []int // by server: how often it had said that its tools changed when newcomers were last looked for
+
 	closing sync.Once
 }
 
@@ -54,6 +56,11 @@ func (e *Episode) tell(i int) {
 func (e *Episode) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	results := make([]trajectory.ToolResult, len(calls))
 	one := func(i int) { results[i] = e.callInTime(ctx, calls[i], &e.pool.options) }
+	defer func() {
+		if told := e.offerNewcomers(ctx); told != "" && len(calls) > 0 {
+			results[len(calls)-1].Text += told
+		}
+	}()
 	if len(calls) == 1 {
 		one(0)
 		return results
@@ -87,10 +94,12 @@ func (e *Episode) callInTime(ctx context.Context, call chat.ToolCall, o *Options
 
 func (e *Episode) call(ctx context.Context, call chat.ToolCall, o *Options) trajectory.ToolResult {
 	tool, ok := e.tools.bound[call.Name]
-	if !ok && e.appeared(ctx, call.Name) {
-		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("the tool %q came up after this conversation began, which offers the tools of its beginning alone: %s", call.Name, e.tools.some()))
-	}
 	if !ok {
+		if one, is := e.newcomers(ctx, nil)[call.Name]; is && one.why == "" {
+			return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("the tool %q has just come up; call it in the next turn", call.Name))
+		} else if is {
+			return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("the tool %q came up after this conversation began, and is not offered: %s; the tools are: %s", call.Name, one.why, e.tools.some()))
+		}
 		return o.failedResult(trajectory.CallInvalid, fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.tools.some()))
 	}
 	if e.tools.gone[call.Name] {

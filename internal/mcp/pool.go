@@ -21,6 +21,10 @@ type Pool struct {
 	options Options
 	servers []*poolServer
 
+	// Admit says why a tool that a server lists in the midst of an episode, and that nobody has looked at, is not to be offered; ""
+	// where it may be. Without it none is. It is to be set before the first episode.
+	Admit func(server string, t Tool) (why string)
+
 	mu    sync.Mutex
 	tools *toolTable // replaced, never changed: an episode keeps the one it began with
 
@@ -204,7 +208,7 @@ func (p *Pool) Open(ctx context.Context, episode string, templates ...environmen
 	if err != nil {
 		return nil, fmt.Errorf("episode %s: %w", episode, err)
 	}
-	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers)), heard: make([]hearing, len(p.servers))}
+	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers)), heard: make([]hearing, len(p.servers)), looked: make([]int, len(p.servers))}
 	for _, s := range p.servers { // always in this order, or two episodes could wait for each other
 		if s.takesTurns() {
 			if err := s.takeTurn(ctx); err != nil {

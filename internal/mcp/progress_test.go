@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
 )
 
@@ -88,7 +89,7 @@ func TestToolsThatAppear(t *testing.T) {
 		if r := ask(e, "grow", "{}"); r.Status != trajectory.CallOK {
 			t.Fatalf("%+v", r)
 		}
-		if r := ask(e, "late", "{}"); r.Status != trajectory.CallInvalid || !strings.Contains(r.Text, `the tool "late" came up after this conversation began`) {
+		if r := ask(e, "late", "{}"); r.Status != trajectory.CallInvalid || !strings.Contains(r.Text, `the tool "late" came up after this conversation began, and is not offered: the list of its beginning holds`) {
 			t.Errorf("once it is there: %+v", r)
 		}
 		if r := ask(e, "never", "{}"); !strings.Contains(r.Text, "unknown tool") {
@@ -98,5 +99,52 @@ func TestToolsThatAppear(t *testing.T) {
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "added late") {
 		t.Errorf("told %q", told)
+	}
+}
+
+// A tool that may be offered is so from the next turn on, in words behind a result; another is refused with the reason.
+func TestToolsThatMayBeOffered(t *testing.T) {
+	const offer = `[from now on there is also the tool {"type":"function","function":{"name":"late"`
+	for _, tc := range []struct {
+		why  string
+		then trajectory.CallStatus
+		says string
+	}{
+		{"", trajectory.CallOK, ""},
+		{"nobody has looked at it", trajectory.CallInvalid, "is not offered: nobody has looked at it"},
+	} {
+		for _, isolation := range []Isolation{PerProcess, Shared} {
+			t.Run(string(isolation)+tc.why, func(t *testing.T) {
+				s := self(t, "grows")
+				s.Isolation = isolation
+				p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{Warm: -1})
+				var asked []string
+				p.Admit = func(server string, tool Tool) string {
+					asked = append(asked, server+"/"+tool.Name)
+					return tc.why
+				}
+				e := open(t, p, "e")
+				turn := func(names ...string) []trajectory.ToolResult {
+					var calls []chat.ToolCall
+					for i, name := range names {
+						calls = append(calls, chat.ToolCall{ID: fmt.Sprint(i), Name: name, Arguments: "{}"})
+					}
+					return e.Call(t.Context(), calls)
+				}
+				for i, r := range turn("grow", "never") {
+					if isLast := i == 1; strings.Contains(r.Text, offer) != (tc.why == "" && isLast) {
+						t.Errorf("result %d: %q", i, r.Text)
+					}
+				}
+				for range 2 {
+					if r := turn("late")[0]; r.Status != tc.then || !strings.Contains(r.Text, tc.says) || strings.Contains(r.Text, offer) {
+						t.Errorf("the call of it: %+v", r)
+					}
+				}
+				if len(asked) == 0 || asked[0] != "s/late" {
+					t.Errorf("asked of %q", asked)
+				}
+			})
+		}
 	}
 }

@@ -160,5 +160,5 @@ func isOverBound(said string) bool {
 }
 
 func gib(n int64) string {
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/(1<<30)), ".0") + " GiB"
+	return fmt.Sprintf("%.3g GiB", float64(n)/(1<<30))
 }

@@ -116,7 +116,7 @@ func newHogs() *mcp.Server {
 }
 
 func TestServersThatTakeTooMuch(t *testing.T) {
-	const memory, disk = "of memory together, more than the 0.1 GiB of " + boundKey, "of files, more than the 0.1 GiB of " + boundKey
+	const memory, disk = "of memory together, more than the 0.125 GiB of " + boundKey, "of files, more than the 0.125 GiB of " + boundKey
 	for how, want := range map[string]string{"memory": memory, "a mount of its own": memory, "children": memory, "daemons without the marker": memory, "files in memory": memory,
 		"a file": disk, "a file without a name": disk, "files in folders": disk, "little": ""} {
 		t.Run(how, func(t *testing.T) { serveHog(t, how, want, nil) })

@@ -96,7 +96,7 @@ type wire struct {
 	status   int    // of HTTP, 0 where the last answer was a success
 	any      bool   // a message came
 	unasked  string // the last answer that was to no request
-	relisted bool   // the server said that its tools changed
+	numLists int    // how often the server said that its tools changed
 	framing  string // how messages are framed that therefore are none
 
 	version     string   // of the protocol, as the server calls it, where the SDK has another word
@@ -319,11 +319,11 @@ func errorText(err error) string {
 	return answer.Message + Truncate(dataText(answer.Message, answer.Data), dataShown)
 }
 
-// toolsChanged reports whether the server said so in this session.
-func (w *wire) toolsChanged() bool {
+// numChanges is how often the server said in this session that its tools changed.
+func (w *wire) numChanges() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.relisted
+	return w.numLists
 }
 
 // hasMessage reports whether a message came.
@@ -359,7 +359,7 @@ func (w *wire) receive(m jsonrpc.Message, data []byte) []byte {
 		if m.Method == "notifications/tools/list_changed" {
 			w.meter.listChanged()
 			w.mu.Lock()
-			w.relisted = true
+			w.numLists++
 			w.mu.Unlock()
 		}
 		if m.Method == "notifications/progress" && w.progress != nil {

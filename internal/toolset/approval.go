@@ -13,6 +13,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset/approval"
 )
 
@@ -29,7 +30,19 @@ func (s *Set) Approvals(c config.Approval, by Attended) (*approval.Gate, error) 
 	for _, rule := range gate.Unused() {
 		s.Housing.host.Say("mcp.approval: the rule %q matches no tool", rule)
 	}
+	s.Pool.Admit = func(server string, t mcp.Tool) string { return s.admit(gate, c.Mode, server, t) }
 	return gate, s.resettable(gate)
+}
+
+// admit lets a tool that came up in an episode be offered where its calls would be sent unasked, by a rule or by a mode that the user
+// chose, and where its texts are not suspicious. It says why not.
+func (s *Set) admit(gate *approval.Gate, mode, server string, t mcp.Tool) string {
+	alone := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: server, Tools: []mcp.Tool{t}}}}
+	if refused := s.accepted.Blocked(alone.Suspicious()); len(refused) > 0 {
+		return "its texts are suspicious: " + scan.Summary(refused)
+	}
+	tool := approval.Tool{Server: server, Name: t.Name, ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
+	return gate.Admit(t.Name, tool, mode != string(approval.Auto))
 }
 
 // Gate puts the configuration's rules before a catalog's tools.

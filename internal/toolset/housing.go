@@ -107,7 +107,7 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 			h.Say("server %s changed its tools: %s", server, change)
 		}
 		if slices.ContainsFunc(changes, func(c mcp.Change) bool { return c.Kind == mcp.ToolAdded }) {
-			h.Say("server %s: an episode offers the tools that there were when the run began; have the server list all of them from the start", server)
+			h.Say("server %s: a tool that comes up in an episode is offered where mcp.approval allows it or its mode is auto; else have the server list all of them from the start", server)
 		}
 	}
 	if runDir != "" {

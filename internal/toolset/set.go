@@ -8,6 +8,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/mcp/scan"
 	"hone/internal/toolset/approval"
 )
 
@@ -20,8 +21,9 @@ type Set struct {
 	Gate      *approval.Gate    // nil where a command asks one of its own
 	Selection Selection
 
-	runDir  string
-	shownBy File // how the servers had answered, as far as that says which tools are shown
+	runDir   string
+	accepted scan.Allowed // tools whose suspicious texts are
+	shownBy  File         // how the servers had answered, as far as that says which tools are shown
 }
 
 // Open connects to the servers for the run in the directory runDir ("" where there is none), freezes their tools, and puts the rules of
@@ -47,7 +49,7 @@ func Connect(ctx context.Context, h *host.Host, c config.Config, servers mcp.Con
 		return nil, err
 	}
 	h.Opens(housing.Options)
-	s := &Set{Housing: housing, runDir: runDir}
+	s := &Set{Housing: housing, runDir: runDir, accepted: acceptedTools(c.MCP, nil)}
 	if s.Catalog, err = housing.Discover(ctx); err == nil && len(only) > 0 {
 		s.Catalog, err = s.Catalog.Only(only...)
 	}

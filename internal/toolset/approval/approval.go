@@ -64,11 +64,13 @@ type Decision struct {
 type Gate struct {
 	mode             Mode
 	deny, ask, allow []rule
-	tools            map[string]Tool
 	prompter         Prompter
 
 	unasked func(tool, why string)
 	told    sync.Map // by the name the model uses
+
+	known sync.RWMutex
+	tools map[string]Tool // by the name the model uses
 
 	asking sync.Mutex
 	always map[Tool]string // of a tool, or of a server where Name is empty: what the person said
@@ -106,7 +108,7 @@ func New(o Options) (*Gate, error) {
 // for the servers' pool answers it as an unknown tool and sends nothing; nobody should be asked about it. at is what the
 // person is told beside the call.
 func (g *Gate) Decide(ctx context.Context, call chat.ToolCall, at Place) Decision {
-	tool, known := g.tools[call.Name]
+	tool, known := g.tool(call.Name)
 	if !known {
 		return Decision{Allowed: true, By: ByRule, Why: "not sent: no tool has this name"}
 	}
@@ -120,6 +122,32 @@ func (g *Gate) Decide(ctx context.Context, call chat.ToolCall, at Place) Decisio
 		}
 	}
 	return d
+}
+
+func (g *Gate) tool(name string) (Tool, bool) {
+	g.known.RLock()
+	defer g.known.RUnlock()
+	tool, known := g.tools[name]
+	return tool, known
+}
+
+// Admit takes in a tool that came up after people looked at the list. It says why not, "" where it did: a rule must allow its
+// calls, or reviewed be false, which says that the mode auto was chosen for tools that nobody has looked at.
+func (g *Gate) Admit(name string, tool Tool, reviewed bool) string {
+	d, ask := g.verdict(tool)
+	if ask || !d.Allowed {
+		return d.Why
+	}
+	if reviewed && d.By != ByRule {
+		return fmt.Sprintf("nobody has looked at it; to offer it, write mode: auto into mcp.approval, or add %q to its allow", tool.ID())
+	}
+	g.known.Lock()
+	defer g.known.Unlock()
+	if other, taken := g.tools[name]; taken && other != tool {
+		return "another tool has its name"
+	}
+	g.tools[name] = tool
+	return ""
 }
 
 // verdict is what the rules and the mode make of a tool's calls. Where they leave them to a person, ask is true and Why
@@ -204,7 +232,7 @@ func (g *Gate) Unused() []string {
 // Refusal is why no call of the tool that the model knows by name is ever sent; "" where one may be, or where there is
 // no such tool.
 func (g *Gate) Refusal(name string) string {
-	tool, known := g.tools[name]
+	tool, known := g.tool(name)
 	if !known {
 		return ""
 	}

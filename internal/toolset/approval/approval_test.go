@@ -331,3 +331,42 @@ func TestUnansweredSaysHowToAnswerInAdvance(t *testing.T) {
 type prompt func(context.Context, Question) (Answer, error)
 
 func (p prompt) Ask(ctx context.Context, q Question) (Answer, error) { return p(ctx, q) }
+
+// What nobody has looked at is admitted where a rule allows it, or where the mode was chosen to send all.
+func TestAdmit(t *testing.T) {
+	late, reads := Tool{Server: "s", Name: "late"}, Tool{Server: "s", Name: "late", ReadOnly: true}
+	for _, tc := range []struct {
+		o        Options
+		tool     Tool
+		reviewed bool
+		why      string
+	}{
+		{Options{Mode: Auto}, late, false, ""},
+		{Options{Mode: Auto}, late, true, "nobody has looked at it"},
+		{Options{Mode: Auto}, reads, true, "nobody has looked at it"},
+		{Options{Mode: Auto, Deny: []string{"s/l*"}}, late, false, "denied by the rule"},
+		{Options{Mode: Auto, Ask: []string{"s"}}, late, false, "out of mcp.approval.ask"},
+		{Options{Mode: Auto, Allow: []string{"s"}}, late, true, ""},
+		{Options{Mode: Ask}, late, true, "no rule allows it"},
+		{Options{Mode: Ask, Prompter: YesToAll{}}, late, true, "no rule allows it"},
+		{Options{Mode: Ask, Allow: []string{"s/late"}}, late, true, ""},
+		{Options{Mode: ReadOnly}, late, true, "not annotated"},
+		{Options{Mode: ReadOnly}, reads, true, "nobody has looked at it"},
+		{Options{Mode: Auto, Tools: map[string]Tool{"late": {Server: "other", Name: "late"}}}, late, false, "another tool has its name"},
+	} {
+		if tc.o.Tools == nil {
+			tc.o.Tools = map[string]Tool{}
+		}
+		g, err := New(tc.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := g.Admit("late", tc.tool, tc.reviewed)
+		if (why == "") != (tc.why == "") || !strings.Contains(why, tc.why) {
+			t.Errorf("%+v, %+v: %q, want %q", tc.o, tc.tool, why, tc.why)
+		}
+		if got, known := g.tool("late"); (why == "") != (known && got == tc.tool) {
+			t.Errorf("%+v: why %q, and the gate knows %+v", tc.o, why, got)
+		}
+	}
+}
