@@ -104,6 +104,9 @@ func (p *Pool) whyNot(server string, t Tool) string {
 // offerNewcomers offers, from the next turn on, the tools that came up and that may be offered. What it returns tells the model of
 // them: the list of tools in its prompt stays as it was, and so do the tokens before.
 func (e *Episode) offerNewcomers(ctx context.Context) string {
+	if e.pool.Admit == nil {
+		return ""
+	}
 	var told strings.Builder
 	found := e.newcomers(ctx, e.looked)
 	for _, name := range keysInOrder(found) {

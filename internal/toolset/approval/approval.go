@@ -146,6 +146,9 @@ func (g *Gate) Admit(name string, tool Tool, reviewed bool) string {
 	if other, taken := g.tools[name]; taken && other != tool {
 		return "another tool has its name"
 	}
+	if g.tools == nil {
+		g.tools = map[string]Tool{}
+	}
 	g.tools[name] = tool
 	return ""
 }

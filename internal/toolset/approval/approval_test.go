@@ -354,9 +354,6 @@ func TestAdmit(t *testing.T) {
 		{Options{Mode: ReadOnly}, reads, true, "nobody has looked at it"},
 		{Options{Mode: Auto, Tools: map[string]Tool{"late": {Server: "other", Name: "late"}}}, late, false, "another tool has its name"},
 	} {
-		if tc.o.Tools == nil {
-			tc.o.Tools = map[string]Tool{}
-		}
 		g, err := New(tc.o)
 		if err != nil {
 			t.Fatal(err)
