@@ -79,7 +79,7 @@ func TestReports(t *testing.T) {
 	if err := json.Unmarshal([]byte(contents(t, "eval-near/results.json")), &near); err != nil || len(near.Near) != 1 || near.Near[0].ScenarioID != "n" || near.Near[0].Source.Name != "a" || !near.Near[0].SameValues {
 		t.Errorf("near copies: %+v, %v", near, err)
 	}
-	if !strings.Contains(said.String(), "warning: 1 scenario of 1 near to what the model was trained on: n is near to a of ") || !strings.Contains(contents(t, "eval-near/report.html"), "n, of a (a near copy, similarity 0.64)") {
+	if !strings.Contains(said.String(), "warning: 1 scenario of 1 near to what the model was trained on: n is near to a of ") || !strings.Contains(contents(t, "eval-near/report.html"), `<a href="#case-n">`) || !strings.Contains(contents(t, "eval-near/report.html"), "</a>, of a (a near copy, similarity 0.64)") {
 		t.Errorf("near copies are not told: %s", &said)
 	}
 	// The page is made again from the run alone, as it was but for what only the process knew that made it.
