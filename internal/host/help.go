@@ -17,8 +17,9 @@ const Purpose = "hone takes an MCP server and a base model and gives back a mode
 func FirstRun() []string {
 	return []string{
 		"hone servers add npm:@wrtnlabs/calculator-mcp --name calculator",
-		"hone synth --out scenarios.json -n 400",
-		"hone train --base-model SmolLM2-135M-Instruct --dataset scenarios.json --output-dir out",
+		"hone synth --out tasks.json -n 200",
+		"hone collect --gold --yes --dataset tasks.json --split train --output-dir shown",
+		"hone sft --data shown/trajectories.jsonl --base-model SmolLM2-135M-Instruct --output-dir sft",
 	}
 }
 
