@@ -208,14 +208,13 @@ func (d *drawer) adjust() *Program {
 	}
 	i := pick(d.r, props)
 	slots := d.about(t)
-	where, tables := []Cond(nil), []*Table{t}
+	var where []Cond
 	if d.r.IntN(2) == 0 {
 		row := d.sole(t)
 		if row == nil || row[i] == nil || t.Columns[t.Label].Ref != nil {
 			return nil
 		}
 		slots["x"], where = d.naming(t, row)
-		tables = involved(t, where)
 	} else {
 		c, phrase, ok := d.condition(t, i)
 		if !ok {
@@ -223,8 +222,8 @@ func (d *drawer) adjust() *Program {
 		}
 		where = []Cond{c}
 		d.narrow(slots, t, phrase)
-		tables = (Query{Table: t, Where: where, Agg: "COUNT"}).tables()
 	}
+	tables := involved(t, where)
 	rows := t.rows(where)
 	if len(rows) == 0 || len(rows) > mostChanged ||
 		slices.ContainsFunc(rows, func(row []any) bool { _, ok := asFloat(row[i]); return !ok }) {
