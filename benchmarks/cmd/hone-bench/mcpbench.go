@@ -94,7 +94,7 @@ func newReward(a *app) *cobra.Command {
 		Short: "Score episodes by MCP-Bench's closed rates, as the program of hone's rewards",
 		Long: "reward is a program for the configuration's rewards.program, as a worker or not: it reads groups of episodes on stdin and\n" +
 			"writes their scores. A score is the mean of the rates by these weights. CATALOG has the tools that can be called.",
-		Example: "  rewards: {program: {command: [hone-bench, reward, /home/me/catalog.json], worker: true, weight: 0.3}} # hone.yaml",
+		Example: "  rewards: {program: {command: [hone-bench, reward, catalog.json], worker: true, weight: 0.3}} # hone.yaml",
 		Args:    arguments(1, 1, "a catalog"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if w.ValidToolName < 0 || w.SchemaCompliance < 0 || w.ExecutionSuccess < 0 || w == (mcpbench.Weights{}) {
