@@ -248,17 +248,24 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 	}
 	calls = db.discover(seen, added)
 	for _, s := range p.Steps {
-		if s.Writes {
-			calls = append(calls, db.write.call(s.SQL))
-		} else {
-			calls = append(calls, db.read.call(s.SQL))
-		}
+		calls = append(calls, db.step(s))
 	}
 	return calls
 }
 
+// step is the call of a step.
+func (db *sqlServer) step(s programs.Step) Call {
+	switch {
+	case strings.HasPrefix(s.SQL, "CREATE "):
+		return db.create.call(s.SQL)
+	case s.Writes:
+		return db.write.call(s.SQL)
+	}
+	return db.read.call(s.SQL)
+}
+
 // mostDescribed bounds the tables that are looked at before a question.
-const mostDescribed = 4
+const mostDescribed = 8
 
 // setup are the calls that make a world.
 func (db *sqlServer) setup(w *programs.World) (calls []Call) {

@@ -42,6 +42,8 @@ func update(t *Table, column int, value string, where []Cond) Step {
 	return Step{SQL: "UPDATE " + Ident(t.Name) + " SET " + set + filter(t, where), Writes: true}
 }
 
+func (d *drawer) setOne() *Program { return d.set(false) }
+
 // set changes one property of a named thing; twice where the person corrects themself, of which the second holds.
 func (d *drawer) set(corrected bool) *Program {
 	t := d.table()
@@ -320,6 +322,13 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 	for i, c := range t.Columns {
 		row := pick(d.r, t.Rows)
 		switch {
+		case i == t.Key && i != t.Label && c.Kind == Text: // a code, which the person gives
+			code := d.code(t, i)
+			if code == "" {
+				return nil, nil, nil, nil, ""
+			}
+			columns, literals, said = append(columns, Ident(c.Name)), append(literals, Literal(code)), append(said, c.said()+" "+code)
+			continue
 		case i == t.Key && i != t.Label:
 			if key, ok := t.next(); d.w.NoKeys && ok {
 				columns, literals = append(columns, Ident(c.Name)), append(literals, Show(key))
@@ -370,6 +379,22 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 		)
 	}
 	return columns, literals, said, tables, name
+}
+
+// code draws a code like those in a column, which no row has; "" where they are of another form.
+func (d *drawer) code(t *Table, i int) string {
+	for range tries {
+		like := Show(pick(d.r, t.Rows)[i])
+		at := strings.LastIndexByte(like, '-')
+		if at <= 0 || at == len(like)-1 || strings.Trim(like[at+1:], "0123456789") != "" {
+			return ""
+		}
+		code := fmt.Sprintf("%s%0*d", like[:at+1], len(like)-at-1, 10+d.r.IntN(890))
+		if !slices.ContainsFunc(t.Rows, func(row []any) bool { return strings.EqualFold(Show(row[i]), code) }) {
+			return code
+		}
+	}
+	return ""
 }
 
 // next is the key after the greatest; ok is false where keys are no numbers.
@@ -541,7 +566,7 @@ func (d *drawer) several() *Program {
 	first := d.draw(pick(d.r, []string{Set, Set, Insert, Remove, Count, Lookup, Best}))
 	other := &drawer{r: d.r, w: d.w} // what the first made of a value is no noun for the second
 	second := other.draw(pick(d.r, []string{Set, Count, Lookup, Best, YesNo, Set, Insert}))
-	if first == nil || second == nil ||
+	if first == nil || second == nil || first.then != nil || second.then != nil || second.Made != nil ||
 		first.Answer.Form != "" && second.Answer.Form != "" && first.pattern == second.pattern {
 		return nil
 	}

@@ -41,6 +41,11 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 		phrase = c.flagged(v)
 	case c.Bool:
 		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + c.said()
+	case c.isStock() && d.r.IntN(2) == 0:
+		cond.Value, phrase = int64(0), pick(d.r, []string{"that are sold out", "that are out of stock", "of which none is left"})
+		if d.r.IntN(2) == 0 {
+			cond.Op, phrase = Above, pick(d.r, []string{"that are in stock", "that we have in stock", "of which some are left"})
+		}
 	case c.Ref == nil && c.isClass() && strings.HasPrefix(c.withPhrase(), "that are {v}") && isWord(Show(v)) && d.r.IntN(4) == 0:
 		cond.Op, phrase = Not, strings.Replace(phrase, "that are ", "that are not ", 1)
 		d.look(t, i)
@@ -84,6 +89,11 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 		phrase = fmt.Sprintf("where %s is %s", c.said(), strings.ToLower(Show(v)))
 	}
 	return cond, phrase, d.divides(t, cond)
+}
+
+// isStock reports whether a number says how many of a thing are there.
+func (c Column) isStock() bool {
+	return c.Kind == Number && slices.Contains([]string{"stock", "hand", "inventory", "available", "copies", "left"}, lastWord(c.Name))
 }
 
 // put puts a value into a phrase, behind "an" where that is said before it.

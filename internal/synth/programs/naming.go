@@ -10,6 +10,12 @@ import (
 // it that no other row's name has ("Gus"), or where the name is a code by another property that only this row has ("the
 // fuel pump"), or by what it belongs to ("the shift of Ana on 4 July").
 func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
+	if d.plain {
+		return d.called(t, row), []Cond{t.label(row)}
+	}
+	if t.Key >= 0 && t.Key != t.Label && t.Columns[t.Key].Kind == Text && isCodeName(Show(row[t.Key])) && d.r.IntN(4) == 0 {
+		return Show(row[t.Key]), []Cond{{t.Key, -1, Is, row[t.Key]}}
+	}
 	if isCodeName(t.named(row)) && d.r.IntN(2) == 0 {
 		if said, where, ok := d.described(t, row); ok {
 			return said, where

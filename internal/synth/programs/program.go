@@ -3,6 +3,7 @@ package programs
 import (
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -43,21 +44,21 @@ func Shares() map[string]int {
 		Join:    9,
 		Count:   7,
 		Both:    7,
-		Total:   6,
+		Total:   7,
 		Best:    7,
 		Top:     4,
 		List:    8,
 		Compare: 4,
 		YesNo:   5,
 		Missing: 4,
-		Most:    5,
+		Most:    6,
 		Set:     8,
-		SetAll:  7,
+		SetAll:  9,
 		Adjust:  4,
-		Remove:  5,
-		Insert:  8,
-		ActIf:   5,
-		Several: 8,
+		Remove:  6,
+		Insert:  7,
+		ActIf:   7,
+		Several: 12,
 		Correct: 4,
 		Leave:   3,
 		Unknown: 2,
@@ -91,6 +92,8 @@ type Program struct {
 	// Free says that a row is added for which the person names no key.
 	Free bool
 
+	Made *Table // the table that it makes; nil: none
+
 	alphabetical bool // the order that a list is asked for in is that of the alphabet
 
 	pattern string            // of the wordings
@@ -103,14 +106,25 @@ func (p *Program) Changes() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Writes })
 }
 
-// Writes is how many of its steps change something.
-func (p *Program) Writes() (n int) {
+// Writes is how many tables its steps change.
+func (p *Program) Writes() int {
+	changed := map[string]bool{}
 	for _, s := range p.Steps {
 		if s.Writes {
-			n++
+			changed[s.table()] = true
 		}
 	}
-	return n
+	return len(changed)
+}
+
+var written = regexp.MustCompile(`^(?:UPDATE|DELETE FROM|INSERT INTO|CREATE TABLE) ("(?:[^"]|"")+"|[^ (]+)`)
+
+// table is the table that a step changes, as SQL writes it; "" where it changes none.
+func (s Step) table() string {
+	if m := written.FindStringSubmatch(s.SQL); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // Added is the table that gets a new row; nil where none does.
@@ -148,6 +162,7 @@ type drawer struct {
 	w *World
 	// one and many are nouns in the place of the table's, where a value makes one: "nurses" are staff whose role is nurse.
 	one, many string
+	plain     bool   // things are named in full
 	looked    []Step // at the values of a column, before it is compared with one that is said in another form
 }
 
@@ -220,55 +235,37 @@ func (d *drawer) draw(kind string) *Program {
 	case Count:
 		return d.count(1)
 	case Both:
-		if d.r.IntN(2) == 0 {
-			return d.count(2)
-		}
-		return d.list(2)
+		return d.either(func() *Program { return d.count(2) }, func() *Program { return d.list(2) })
 	case Total:
-		if d.r.IntN(4) == 0 {
-			return d.worth()
-		}
-		return d.total()
+		return d.either(d.total, d.total, d.worth, d.sumOf, d.sumOf)
 	case Best:
 		return d.best()
 	case Top:
-		if d.r.IntN(3) == 0 {
-			return d.report()
-		}
-		return d.top()
+		return d.either(d.top, d.top, d.report)
 	case List:
 		return d.list(1)
 	case Compare:
-		return d.compare()
+		return d.either(d.compare, d.compareOf)
 	case YesNo:
 		return d.yesNo()
 	case Missing:
 		return d.missing()
 	case Most:
-		if d.r.IntN(3) == 0 {
-			return d.mostOf()
-		}
-		return d.most()
+		return d.either(d.most, d.most, d.mostOf, d.mostOf, d.having)
 	case Set:
-		if d.r.IntN(3) == 0 {
-			return d.setTwo()
-		}
-		return d.set(false)
+		return d.either(d.setOne, d.setOne, d.setOne, d.setTwo, d.setTwo, d.sameAs, func() *Program { return d.onExtreme(false) })
 	case SetAll:
-		if d.r.IntN(3) == 0 {
-			return d.removeAll()
-		}
-		return d.setAll()
+		return d.either(d.setAll, d.setAll, d.moveAll, d.moveAll, d.fillMissing, d.removeAll, d.removeAll)
 	case Adjust:
-		return d.adjust()
+		return d.either(d.adjust, d.adjust, d.percentAll)
 	case Remove:
-		return d.remove()
+		return d.either(d.remove, d.remove, d.removeWith, d.removeUnreferred, func() *Program { return d.onExtreme(true) })
 	case Insert:
-		return d.insert()
+		return d.either(d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.insert, d.newTable)
 	case ActIf:
-		return d.actIf()
+		return d.either(d.actIf, d.actIf, func() *Program { return d.setWhen(false) }, func() *Program { return d.setWhen(true) })
 	case Several:
-		return d.several()
+		return d.either(d.several, d.changeAndAsk, d.changeAndAsk, d.twoChanges)
 	case Correct:
 		return d.set(true)
 	case Unknown:
@@ -286,6 +283,9 @@ func (d *drawer) draw(kind string) *Program {
 	}
 	return nil
 }
+
+// either draws with one of some ways; a way that is there twice is drawn twice as often.
+func (d *drawer) either(ways ...func() *Program) *Program { return pick(d.r, ways)() }
 
 // table draws a table that has rows with labels.
 func (d *drawer) table() *Table {

@@ -63,7 +63,7 @@ func (o opened) states(w *World) (all string) {
 	for _, t := range w.Tables {
 		all += strings.Join(o.ask(t.State(true)), "\x00") + "\x01"
 	}
-	return all
+	return all + strings.Join(o.ask("SELECT name FROM sqlite_master"), "\x00")
 }
 
 // What is computed of the rows is what a database answers to the SQL, and a change shows there.

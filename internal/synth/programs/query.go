@@ -472,7 +472,7 @@ func (t *Table) tuple(row []any) string {
 func (t *Table) State(withKey bool) string {
 	var columns []string
 	for i, c := range t.Columns {
-		if (withKey || i != t.Key || i == t.Label) && len(c.Parts) == 0 {
+		if (withKey || i != t.Key || i == t.Label || c.Kind == Text) && len(c.Parts) == 0 {
 			columns = append(columns, Ident(c.Name))
 		}
 	}

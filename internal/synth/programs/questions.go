@@ -28,6 +28,11 @@ func (d *drawer) lookup() *Program {
 	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	slots := d.about(t)
 	slots["x"], slots["attr"] = said, t.Columns[i].said()
+	if t.Columns[i].isStock() && d.r.IntN(2) == 0 { // "Is there any left?"
+		asked := []string{"Is {x} still in stock?", "Do we still have {x} in stock?", "Is there any {x} left?", "Have we got any {x} left?"}
+		slots["asks"] = strings.ReplaceAll(pick(d.r, asked), "{x}", said)
+		return q.program("asks", slots, Answer{Form: "yes_no", Values: []string{map[bool]string{true: "Yes", false: "No"}[less(int64(0), row[i])]}})
+	}
 	if asks := t.Columns[i].Asks; asks != "" && d.r.IntN(4) > 0 { // "When was the patient admitted?"
 		slots["asks"] = strings.ReplaceAll(asks, "{x}", slots["x"])
 		return q.program("asks", slots, valueOf(t.Columns[i], row[i]))

@@ -323,6 +323,9 @@ func (t *Table) findLabel() {
 		score := 0
 		switch {
 		case len(words) == 0 || c.Kind == Date || c.Kind == Time || c.Several:
+		case i != t.Key && c.Kind == Text && t.unique(i) && t.isBrief(i) && // what a thing with a code is
+			slices.Contains([]string{"description", "model", "item", "product", "article"}, words[len(words)-1]):
+			score = 4
 		case i == t.Key:
 			score = 1
 			if c.Kind == Text {
@@ -344,6 +347,11 @@ func (t *Table) findLabel() {
 		"family_name", "surname"); first >= 0 && last >= 0 && best < 4 {
 		t.nameOf(first, last)
 	}
+}
+
+// isBrief reports whether the texts of a column are short enough to name a thing by.
+func (t *Table) isBrief(i int) bool {
+	return !slices.ContainsFunc(t.Rows, func(row []any) bool { return len(Show(row[i])) > 40 })
 }
 
 // isContact reports whether a column says how a thing is reached, by which nobody names it.

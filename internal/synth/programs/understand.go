@@ -176,6 +176,9 @@ func (c *Column) dated(words []string, empty bool) {
 		if strings.HasSuffix(said, " until") || strings.HasSuffix(said, " since") || strings.HasSuffix(said, " from") {
 			c.More, c.Less = "that are "+said+" a day after {v}", "that are "+said+" a day before {v}"
 		}
+		if strings.HasSuffix(said, "valid until") {
+			c.Less = "that run out before {v}"
+		}
 		return
 	}
 	c.More, c.Less, c.Says = done+" after {v}", done+" before {v}", "date "+done
@@ -189,6 +192,9 @@ func (c *Column) dated(words []string, empty bool) {
 	default:
 		c.Says, c.Asks = done+" date", "When was {x} "+done+"?"
 		c.Most, c.Least = "most recently "+done, "first "+done
+		if slices.Contains([]string{"hired", "joined", "started", "employed", "signed up", "registered"}, done) {
+			c.Least = "longest-standing"
+		}
 		if empty && done != "born" {
 			c.Yes, c.No = "that were "+done+" already", "not "+done+" yet"
 		}
@@ -267,6 +273,9 @@ func (c *Column) refers(empty bool) {
 		said = said[:len(said)-1]
 	}
 	said = spelled(said)
+	if key := c.Ref.Key; key >= 0 && strings.EqualFold(c.Name, c.Ref.Columns[key].Name) { // sku, of a bike
+		said = strings.Fields(c.Ref.One)
+	}
 	last := said[len(said)-1]
 	if empty {
 		c.No = "that have no " + last + " yet"

@@ -64,7 +64,7 @@ func TestTasksOverLiveTablesReadAsPeopleSpeak(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for kind := range Shares() {
 			p := Draw(r, w, kind)
-			if p == nil {
+			if p == nil || p.Made != nil { // the columns of a new table are said
 				continue
 			}
 			n++

@@ -168,10 +168,19 @@ func (t *Table) named(row []any) string {
 // called is how people call a row in a request: by its name, or where that is a number, by the noun and the number.
 func (t *Table) called(row []any) string {
 	name := t.named(row)
-	if name != "" && strings.Trim(name, "0123456789") == "" {
+	switch {
+	case name != "" && strings.Trim(name, "0123456789") == "":
 		return t.One + " " + name
+	case t.describes(): // a fuel pump
+		return "the " + name
 	}
 	return name
+}
+
+// describes reports whether the names say what the things are, in small letters, beside a code of their own.
+func (t *Table) describes() bool {
+	return t.Label >= 0 && t.Key >= 0 && t.Label != t.Key && t.Columns[t.Key].Kind == Text && t.Columns[t.Label].Kind == Text &&
+		!slices.ContainsFunc(t.Rows, func(row []any) bool { return Show(row[t.Label]) != strings.ToLower(Show(row[t.Label])) })
 }
 
 // show is a value as people say it: of a reference the label of what it names.

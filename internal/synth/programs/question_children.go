@@ -1,0 +1,148 @@
+package programs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// children draws a table whose things have names, and another that refers to it in one column.
+func (d *drawer) children() (t, from *Table, column int) {
+	if t = d.table(); t == nil || t.Columns[t.Label].Ref != nil {
+		return nil, nil, -1
+	}
+	if from, column = d.referrer(t); from == nil {
+		return nil, nil, -1
+	}
+	return t, from, column
+}
+
+// sumOf is a number over the things of a named one: the hours of all work orders of a mechanic that are open.
+func (d *drawer) sumOf() *Program {
+	t, from, column := d.children()
+	if t == nil {
+		return nil
+	}
+	row := d.sole(t)
+	numbers := slices.DeleteFunc(from.properties(isNumber), func(i int) bool { return from.Columns[i].isYear() })
+	if row == nil || len(numbers) == 0 {
+		return nil
+	}
+	i := pick(d.r, numbers)
+	q := Query{Table: from, Where: []Cond{{column, -1, Is, row[t.Label]}}, Agg: pick(d.r, []string{"SUM", "SUM", "SUM", "AVG", "MAX"}),
+		Column: i, Of: -1, Order: -1}
+	slots := d.about(from)
+	filter := put(from.Columns[column].withPhrase(), t.named(row))
+	if d.r.IntN(2) == 0 {
+		c, phrase, ok := d.condition(from, column, i)
+		if !ok {
+			return nil
+		}
+		if slots = d.about(from); phrase != "" {
+			filter += " and " + phrase
+		}
+		q.Where = append(q.Where, c)
+	}
+	v := q.Run()[0]
+	if x, ok := asFloat(v); !ok || !sayable(v) || x == 0 || q.Agg == "AVG" && !sayable(x) || len(from.rows(q.Where)) < 2 {
+		return nil
+	}
+	slots["filter"], slots["attr"] = filter, from.Columns[i].said()
+	p := q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
+	if !slices.Contains(p.Tables, t) {
+		p.Tables = append(p.Tables, t)
+	}
+	return p
+}
+
+// having lists the things that more than some number of others refer to.
+func (d *drawer) having() *Program {
+	t, from, column := d.children()
+	if t == nil || repeats(shown((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) {
+		return nil
+	}
+	q := Query{Table: from, Column: column, Of: -1, Order: -1}
+	counts := map[string]int{}
+	for _, v := range q.Run() {
+		counts[Show(v)]++
+	}
+	bound := 1 + d.r.IntN(3)
+	var names []string
+	for _, row := range t.Rows {
+		if counts[t.named(row)] > bound {
+			names = append(names, t.named(row))
+		}
+	}
+	if len(names) == 0 || len(names) > mostListed || len(names) == len(t.Rows) {
+		return nil
+	}
+	slices.Sort(names)
+	sql := q.SQL()
+	at := strings.Index(sql, " FROM ")
+	label := strings.TrimPrefix(sql[:at], "SELECT ")
+	slots := d.about(t)
+	slots["others"], slots["n"] = from.Many, []string{"one", "two", "three"}[bound-1]
+	return &Program{
+		pattern: "having",
+		slots:   slots,
+		Answer:  Answer{Form: "list", Values: names},
+		Steps:   []Step{{SQL: fmt.Sprintf("%s GROUP BY %s HAVING COUNT(*) > %d ORDER BY %s", sql, label, bound, label)}},
+		Tables:  q.tables(),
+		Result:  names,
+	}
+}
+
+// compareOf asks which of two has more things, or a greater sum or mean over them.
+func (d *drawer) compareOf() *Program {
+	t, from, column := d.children()
+	if t == nil {
+		return nil
+	}
+	a, b := d.sole(t), d.sole(t)
+	if a == nil || b == nil || &a[0] == &b[0] {
+		return nil
+	}
+	agg, i := pick(d.r, []string{"COUNT", "SUM", "AVG"}), -1
+	if agg != "COUNT" {
+		numbers := slices.DeleteFunc(from.properties(isNumber), func(i int) bool { return from.Columns[i].isYear() })
+		if len(numbers) == 0 {
+			return nil
+		}
+		i = pick(d.r, numbers)
+	}
+	over := func(row []any) float64 {
+		q := Query{Table: from, Where: []Cond{{column, -1, Is, row[t.Label]}}, Agg: agg, Column: max(i, 0), Of: -1, Order: -1}
+		x, _ := asFloat(q.Run()[0])
+		return x
+	}
+	x, y := over(a), over(b)
+	if x == y || x == 0 || y == 0 || min(x, y)/max(x, y) > 0.999 {
+		return nil
+	}
+	more := a
+	if y > x {
+		more = b
+	}
+	named := Query{Table: from, Column: column, Of: -1, Order: -1,
+		Where: []Cond{{column, -1, Among, []any{a[t.Label], b[t.Label]}}}}
+	if len(t.Columns[t.Label].Parts) > 0 {
+		return nil
+	}
+	sql := named.SQL()
+	at := strings.Index(sql, " FROM ")
+	label := strings.TrimPrefix(sql[:at], "SELECT ")
+	what := "COUNT(*)"
+	slots := d.about(t)
+	slots["x"], slots["y"], slots["others"] = d.called(t, a), d.called(t, b), from.Many
+	if i >= 0 {
+		what = fmt.Sprintf("%s(%s)", agg, from.selected(i, Ident(from.Name)+"."))
+		slots["attr"] = from.Columns[i].said()
+	}
+	return &Program{
+		pattern: "compare_" + strings.ToLower(agg),
+		slots:   slots,
+		Answer:  Answer{Form: "text", Values: []string{t.named(more)}},
+		Steps:   []Step{{SQL: fmt.Sprintf("%s, %s AS n%s GROUP BY %s ORDER BY n DESC", sql[:at], what, sql[at:], label)}},
+		Tables:  named.tables(),
+	}
+}
