@@ -42,7 +42,7 @@ func (gold) shows(s *scenario.Scenario) bool {
 
 // goldTurns counts the completions that showing a scenario takes: its calls, what is asked before them, and the answer.
 func goldTurns(s *scenario.Scenario) int {
-	n := len(s.Gold) + 1
+	n := len(s.Gold) + len(s.Slips) + 1
 	for _, g := range s.Gold {
 		if g.Asks != "" {
 			n++
@@ -59,7 +59,7 @@ func (j *Job) sayTooLong(list []scenario.Scenario) {
 		takes     func(*scenario.Scenario) int
 	}{
 		{"rollout.max_turns", "turn", j.Config.Rollout.MaxTurns, goldTurns},
-		{"rollout.max_tool_calls", "call", j.Config.Rollout.MaxToolCalls, func(s *scenario.Scenario) int { return len(s.Gold) }},
+		{"rollout.max_tool_calls", "call", j.Config.Rollout.MaxToolCalls, func(s *scenario.Scenario) int { return len(s.Gold) + len(s.Slips) }},
 	} {
 		long, longest := 0, 0
 		for i := range list {
@@ -83,12 +83,19 @@ func (g gold) Speaker(a rollout.Attempt) rollout.Speaker { return &goldSpeaker{o
 type goldSpeaker struct {
 	of    *scenario.Scenario
 	turn  int
+	slips int  // that were made
 	asked bool // before the call of this turn
 }
 
 // Say implements rollout.Speaker.
 func (s *goldSpeaker) Say(_ context.Context, messages []chat.Message, _ []chat.Tool) (environment.Reply, error) {
 	calls := s.of.GoldCalls()
+	if s.slips < len(s.of.Slips) && s.of.Slips[s.slips].Before <= s.turn {
+		call := s.of.Slips[s.slips].Call()
+		call.ID = "slip_" + strconv.Itoa(s.slips)
+		s.slips++
+		return environment.Reply{Turn: &trajectory.Turn{Calls: []chat.ToolCall{call}, NoLoss: true}}, nil
+	}
 	if s.turn < len(calls) {
 		if asks := s.of.Gold[s.turn].Asks; asks != "" && !s.asked {
 			s.asked = true

@@ -31,3 +31,27 @@ func TestGoldSpeaks(t *testing.T) {
 		}
 	}
 }
+
+// A slip is made before the gold call that comes next, and is not learnt.
+func TestGoldSlips(t *testing.T) {
+	s := scenario.Scenario{ID: "s", Gold: []scenario.Gold{{Name: "tables", Arguments: json.RawMessage("{}")}, {Name: "query", Arguments: json.RawMessage(`{"q":1}`)}},
+		GoldAnswer: "one", Slips: []scenario.Slip{{Before: 1, Name: "query", Arguments: json.RawMessage(`{"q":0}`)}}}
+	speaker := gold{"s": &s}.Speaker(rollout.Attempt{ScenarioID: "s"})
+	said := ""
+	for range goldTurns(&s) {
+		reply, err := speaker.Say(t.Context(), []chat.Message{{Role: chat.User, Content: "how many?"}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range reply.Turn.Calls {
+			said += c.Name + c.Arguments
+		}
+		if said += reply.Turn.Content; reply.Turn.NoLoss {
+			said += "!"
+		}
+		said += " "
+	}
+	if want := `tables{} query{"q":0}! query{"q":1} one `; said != want {
+		t.Errorf("%s, want %s", said, want)
+	}
+}

@@ -76,6 +76,9 @@ func (l *Episodes) unmarked(t *trajectory.Trajectory) (out []unmarked) {
 		return nil
 	}
 	for _, turn := range t.Turns {
+		if turn.NoLoss { // a slip, which is to be refused
+			continue
+		}
 		for _, r := range turn.Results {
 			if r.Status != trajectory.CallOK || r.Ends || r.Search {
 				continue

@@ -187,7 +187,8 @@ func (e *episode) write(turn trajectory.Turn) {
 		turn.Calls[i].ID, used[id] = id, true
 	}
 	e.t.Turns = append(e.t.Turns, turn)
-	e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.Assistant, Content: turn.Content, ReasoningContent: turn.ReasoningContent, ToolCalls: turn.Calls})
+	e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.Assistant, Content: turn.Content, ReasoningContent: turn.ReasoningContent, ToolCalls: turn.Calls,
+		NoLoss: turn.NoLoss})
 }
 
 // limit is the end at one of the limits.

@@ -41,7 +41,7 @@ func checkKeys(raw []byte) error {
 	for _, list := range []struct {
 		key  string
 		keys []string
-	}{{"setup", call}, {"checks", check}, {"gold", call}, {"messages", message}} {
+	}{{"setup", call}, {"checks", check}, {"gold", call}, {"slips", keysOf(reflect.TypeFor[Slip]())}, {"messages", message}} {
 		var entries []json.RawMessage
 		if len(row[list.key]) > 0 && json.Unmarshal(row[list.key], &entries) != nil {
 			return fmt.Errorf("%q is not a list", list.key)

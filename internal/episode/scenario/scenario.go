@@ -28,6 +28,7 @@ type Scenario struct {
 	Checks     []Check        `json:"checks,omitempty"`
 	Gold       []Gold         `json:"gold,omitempty"`        // the calls of a known good solution, in order
 	GoldAnswer string         `json:"gold_answer,omitempty"` // the answer of that solution
+	Slips      []Slip         `json:"slips,omitempty"`       // calls that go wrong on the way there, which are shown and not learnt
 	Difficulty string         `json:"difficulty,omitempty"`
 	Tags       []string       `json:"tags,omitempty"`
 	Split      string         `json:"split"`
@@ -74,6 +75,17 @@ type Gold struct {
 	Arguments json.RawMessage `json:"arguments"`      // a JSON object
 	Asks      string          `json:"asks,omitempty"` // what is said to the scenario's user before this gold call, such as "Shall I?"
 }
+
+// Slip is a call that somebody may get wrong on the way of the gold calls: a demonstration shows it with what the server
+// says, and the gold call behind it is how one goes on from there. It changes nothing.
+type Slip struct {
+	Before    int             `json:"before"` // the number of the gold call that comes next, from 0
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a JSON object
+}
+
+// Call returns the call in the conversation's form, without an id.
+func (s Slip) Call() chat.ToolCall { return Gold{Name: s.Name, Arguments: s.Arguments}.Call() }
 
 // Call returns the same call in the conversation's form, without an id.
 func (g Gold) Call() chat.ToolCall {
@@ -145,6 +157,14 @@ func (s *Scenario) Validate() error {
 	for i, c := range s.Checks {
 		if err := c.Validate(); err != nil {
 			return fmt.Errorf("checks[%d]: %w", i, err)
+		}
+	}
+	for i, slip := range s.Slips {
+		if err := (Gold{Name: slip.Name, Arguments: slip.Arguments}).validate(); err != nil {
+			return fmt.Errorf("slips[%d]: %w", i, err)
+		}
+		if slip.Before < 0 || slip.Before >= len(s.Gold) {
+			return fmt.Errorf(`slips[%d]: no gold call has the number "before": %d of %d`, i, slip.Before, len(s.Gold))
 		}
 	}
 	for i, g := range s.Gold {

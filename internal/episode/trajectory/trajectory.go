@@ -92,6 +92,7 @@ type Turn struct {
 	ReasoningContent string          `json:"reasoning_content,omitempty"`
 	Content          string          `json:"content,omitempty"`
 	Calls            []chat.ToolCall `json:"calls,omitempty"`
+	NoLoss           bool            `json:"no_loss,omitempty"`     // a demonstration's slip: shown, and not learnt
 	ParseError       string          `json:"parse_error,omitempty"` // why the text held no complete well-formed call where it began one
 	Feedback         string          `json:"feedback,omitempty"`    // what the policy was told of it, in a message of the role user, where the episode went on
 	Results          []ToolResult    `json:"results,omitempty"`     // in call order

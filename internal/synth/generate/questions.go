@@ -184,8 +184,11 @@ func (m *maker) tasksOf(
 		}
 		seen[p.Key()] = true
 		tried++
-		c := &Candidate{Kind: kind, World: s.realm.index, Calls: s.db.gold(s.World, p)}
-		states, why, err := sitting.prove(ctx, p, c)
+		c := &Candidate{Kind: kind, World: s.realm.index, Calls: s.db.gold(s.World, p), Split: s.split}
+		if c.Split == "" { // of the server's own data each task stands for itself
+			c.Split = m.drawSplit(p.Key())
+		}
+		states, why, err := sitting.proveWithSlip(ctx, p, c)
 		if err != nil {
 			return nil, nil, 0, err
 		}
@@ -203,17 +206,18 @@ func (m *maker) worded(s setting, p *programs.Program, c *Candidate, states []sc
 	random := m.random("asked", p.Key(), s.realm.index)
 	d := draftOf{
 		of:       c,
-		Scenario: scenario.Scenario{Setup: m.setupOf(c), Split: s.split, Tags: []string{"kind:" + c.Kind}},
-	}
-	if d.Split == "" { // of the server's own data each task stands for itself
-		d.Split = m.drawSplit(p.Key())
+		Scenario: scenario.Scenario{Setup: m.setupOf(c), Split: c.Split, Tags: []string{"kind:" + c.Kind}},
 	}
 	w := p.Word(random, d.Split)
 	d.Task, d.GoldAnswer, d.Checks = w.Task, w.Answer, append(w.Checks, states...)
 	for _, x := range c.Calls {
+		if x.Slip != "" {
+			d.Slips = append(d.Slips, scenario.Slip{Before: len(d.Gold), Name: x.Tool, Arguments: x.Arguments})
+			continue
+		}
 		d.Gold = append(d.Gold, x.gold())
 	}
-	c.Split, c.Task = d.Split, d.Task
+	c.Task = d.Task
 	d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(c.key() + d.Task).String()[:10])
 	d.Provenance = &scenario.Provenance{
 		By:      byHone,
@@ -271,7 +275,26 @@ func (s *sitting) states(p *programs.Program) (looks []Call) {
 	for _, t := range s.Tables {
 		looks = append(looks, s.db.read.call(t.State(!p.Free)))
 	}
+	if p.Made != nil {
+		looks = append(looks, s.db.read.call(p.Made.State(true)))
+	}
 	return looks
+}
+
+// proveWithSlip proves a program, some of those to train on with a slip in its calls; where the slip does not go wrong,
+// without one.
+func (s *sitting) proveWithSlip(ctx context.Context, p *programs.Program, c *Candidate) (states []scenario.Check, why string, err error) {
+	random := s.m.random("slip", p.Key(), s.realm.index)
+	if c.Split == scenario.Train && random.Float64() < shareSlips {
+		plain := c.Calls
+		if c.Calls = s.db.slip(random, s.World, p, plain); c.Calls != nil {
+			if states, why, err = s.prove(ctx, p, c); why == "" || err != nil {
+				return states, why, err
+			}
+		}
+		c.Calls = plain
+	}
+	return s.prove(ctx, p, c)
 }
 
 // prove plays a program: its last reading step must say what was computed, and a change must show. It returns the
@@ -293,6 +316,9 @@ func (s *sitting) prove(
 		if got, err = s.play(ctx, x, changes); err != nil {
 			return nil, "", err
 		}
+		if p.Made != nil { // the table would be there for the next
+			s.close()
+		}
 		if got.Lost == "" {
 			if err := s.m.ledger.put(x.name(), got); err != nil {
 				return nil, "", err
@@ -310,8 +336,10 @@ func (s *sitting) prove(
 	switch {
 	case got.Lost != "":
 		return nil, "a server was lost", s.m.stillThere(got)
-	case slices.ContainsFunc(got.Results, func(r Answered) bool { return !r.ok() || looksFailed(r.Text) }):
+	case anyFailed(c.Calls, got):
 		return nil, "a call is refused", nil
+	case !slipped(c.Calls, got):
+		return nil, "a slip goes well", nil
 	case len(p.Result) > 0 && !saysAll(s.last(p, got), p.Result),
 		p.Answer.Form == "list" && len(p.Result) > 0 && listsOthers(s.last(p, got), len(p.Result)):
 		return nil, "the server says something else than was computed", nil
@@ -329,6 +357,16 @@ func (s *sitting) prove(
 		)
 	}
 	return states, "", nil
+}
+
+// anyFailed reports whether a call that is no slip is refused.
+func anyFailed(calls []Call, got *Played) bool {
+	for i, r := range got.Results {
+		if calls[i].Slip == "" && (!r.ok() || looksFailed(r.Text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // listsOthers reports whether a text is a list in JSON of more or fewer things than n.

@@ -11,6 +11,7 @@ import (
 
 	"hone/internal/episode/checktest"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/synth/programs"
 )
 
@@ -229,5 +230,40 @@ func TestTasksThatReadAlike(t *testing.T) {
 	}
 	if kept := m.apart(list); len(kept) != 2 {
 		t.Errorf("%d are kept", len(kept))
+	}
+}
+
+// Some demonstrations of training have a slip: a call that the server refuses, or that finds nothing, before the one that
+// does it right. No held-out task has one.
+func TestSlips(t *testing.T) {
+	s, tools := database(t)
+	o := optionsOf(s)
+	o.N = 120
+	slips := 0
+	for _, x := range run(t, s, tools, o).Scenarios {
+		for _, slip := range x.Slips {
+			slips++
+			if x.Split != scenario.Train {
+				t.Errorf("a slip in %s: %s", x.Split, x.Task)
+			}
+			session, err := s.Open(t.Context(), x.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range x.Setup {
+				session.Probe(t.Context(), g.Call())
+			}
+			for _, g := range x.Gold[:slip.Before] {
+				session.Probe(t.Context(), g.Call())
+			}
+			r := session.Probe(t.Context(), slip.Call())
+			if r.Status == trajectory.CallOK && !looksFailed(r.Text) && len(programs.Records(r.Text)) > 0 {
+				t.Errorf("%s goes well: %s", slip.Arguments, r.Text)
+			}
+			_ = session.Close()
+		}
+	}
+	if slips < 5 {
+		t.Errorf("%d slips", slips)
 	}
 }

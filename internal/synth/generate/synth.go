@@ -83,6 +83,7 @@ type Call struct {
 	Fed       string          `json:"fed,omitempty"`
 	Field     string          `json:"field,omitempty"`
 	Within    string          `json:"within,omitempty"`
+	Slip      string          `json:"slip,omitempty"` // how a call goes wrong that is shown and not learnt; "": it is none
 }
 
 func (c Call) gold() scenario.Gold { return scenario.Gold{Name: c.Tool, Arguments: c.Arguments} }

@@ -1,0 +1,169 @@
+package generate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hone/internal/synth/programs"
+)
+
+// How a slip shows: the server refuses it, or finds nothing.
+const (
+	slipRefused = "refused"
+	slipEmpty   = "nothing"
+)
+
+// shareSlips is the share of training programs whose demonstration has a slip.
+const shareSlips = 0.2
+
+// slip puts a call that goes wrong into the calls of a program, before the one that does it right, so that a model sees
+// how one goes on from there: a column by a name that it has not, behind which the columns are looked at; a thing that is
+// looked for in the wrong table, or by more words than its name has; a value in other letters than it is stored in, behind
+// which the values are looked at. nil where none fits.
+func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call) []Call {
+	first := len(calls) - len(p.Steps)
+	column := func() []Call { return db.wrongColumn(r, p, calls, first) }
+	ways := []func() []Call{
+		func() []Call { return db.wrongTable(r, w, p, calls, first) },
+		func() []Call { return db.wrongWords(r, p, calls, first) },
+		func() []Call { return db.wrongLetters(p, calls, first) },
+	}
+	r.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
+	if r.IntN(3) == 0 { // it fits nearly all programs
+		ways = append([]func() []Call{column}, ways...)
+	} else {
+		ways = append(ways, column)
+	}
+	for _, way := range ways {
+		if with := way(); with != nil {
+			return with
+		}
+	}
+	return nil
+}
+
+// wrongColumn guesses a column by a name that people would think of.
+func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program, calls []Call, first int) []Call {
+	for i, s := range p.Steps {
+		if strings.HasPrefix(s.SQL, "SELECT * ") || strings.HasPrefix(s.SQL, "CREATE") {
+			continue
+		}
+		for _, t := range p.Tables {
+			for _, c := range t.Columns {
+				whole := regexp.MustCompile(`\b` + regexp.QuoteMeta(c.Name) + `\b`)
+				guess := guessed(r, c.Name)
+				if len(c.Parts) > 0 || !whole.MatchString(s.SQL) || guess == "" || programs.Ident(c.Name) != c.Name ||
+					slices.ContainsFunc(p.Tables, func(o *programs.Table) bool {
+						return strings.EqualFold(o.Name, c.Name) || slices.ContainsFunc(o.Columns, func(x programs.Column) bool {
+							return strings.EqualFold(x.Name, guess)
+						})
+					}) {
+					continue
+				}
+				wrong := db.step(programs.Step{SQL: whole.ReplaceAllString(s.SQL, guess), Writes: s.Writes})
+				wrong.Slip = slipRefused
+				look := db.read.call(fmt.Sprintf("SELECT * FROM %s LIMIT %d", programs.Ident(t.Name), someRows))
+				if db.describe != nil && r.IntN(2) == 0 {
+					look = db.describe.call(t.Name)
+				}
+				before := slices.DeleteFunc(slices.Clone(calls[:first]), func(x Call) bool { // who had looked would know
+					return x.key() == look.key() || strings.Contains(string(x.Arguments), "FROM "+programs.Ident(t.Name)+" LIMIT")
+				})
+				return slices.Concat(before, calls[first:first+i], []Call{wrong, look}, calls[first+i:])
+			}
+		}
+	}
+	return nil
+}
+
+// guessed is another name for a column; "" where none comes to mind.
+func guessed(r *rand.Rand, name string) string {
+	words := strings.Fields(programs.Words(name))
+	switch {
+	case strings.Contains(name, "_") && r.IntN(2) == 0:
+		return name[:strings.LastIndexByte(name, '_')]
+	case strings.Contains(name, "_"):
+		return name[strings.LastIndexByte(name, '_')+1:]
+	case len(words) > 1:
+		return words[len(words)-1]
+	case len(words) == 1 && len(name) > 2:
+		return []string{"full_" + words[0], words[0] + "_name", words[0] + "_value"}[r.IntN(3)]
+	}
+	return ""
+}
+
+var (
+	searched = regexp.MustCompile(`^SELECT \* FROM (\S+) WHERE (\S+) LIKE '%([^%']{3,40})%'$`)
+	equalTo  = regexp.MustCompile(`(\S+) = '([a-z]+)'`)
+)
+
+// wrongTable looks for a thing in another table that has names.
+func (db *sqlServer) wrongTable(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call, first int) []Call {
+	for i, s := range p.Steps {
+		m := searched.FindStringSubmatch(s.SQL)
+		if m == nil {
+			continue
+		}
+		for _, at := range r.Perm(len(w.Tables)) {
+			t := w.Tables[at]
+			if programs.Ident(t.Name) == m[1] || t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 || t.Columns[t.Label].Kind != programs.Text {
+				continue
+			}
+			wrong := db.read.call(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'",
+				programs.Ident(t.Name), programs.Ident(t.Columns[t.Label].Name), m[3]))
+			wrong.Slip = slipEmpty
+			return slices.Concat(calls[:first+i], []Call{wrong}, calls[first+i:])
+		}
+	}
+	return nil
+}
+
+// wrongWords looks for a thing by more than its name.
+func (db *sqlServer) wrongWords(r *rand.Rand, p *programs.Program, calls []Call, first int) []Call {
+	for i, s := range p.Steps {
+		m := searched.FindStringSubmatch(s.SQL)
+		if m == nil {
+			continue
+		}
+		one := p.Slot("one")
+		said := []string{"the " + m[3], one + " " + m[3], m[3] + " " + one, "new " + m[3], m[3] + "s"}[r.IntN(5)]
+		wrong := db.read.call(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'", m[1], m[2], said))
+		wrong.Slip = slipEmpty
+		return slices.Concat(calls[:first+i], []Call{wrong}, calls[first+i:])
+	}
+	return nil
+}
+
+// wrongLetters compares with a value as a person writes it, before the values are looked at.
+func (db *sqlServer) wrongLetters(p *programs.Program, calls []Call, first int) []Call {
+	look := slices.IndexFunc(p.Steps, func(s programs.Step) bool { return strings.HasPrefix(s.SQL, "SELECT DISTINCT ") })
+	if look < 0 || look == len(p.Steps)-1 || p.Steps[look+1].Writes {
+		return nil
+	}
+	next := p.Steps[look+1].SQL
+	m := equalTo.FindStringSubmatch(next)
+	if m == nil || strings.Contains(next, "COUNT(") || strings.Contains(next, "SUM(") { // which always find something
+		return nil
+	}
+	wrong := db.read.call(strings.Replace(next, m[0], m[1]+" = '"+strings.ToUpper(m[2][:1])+m[2][1:]+"'", 1))
+	wrong.Slip = slipEmpty
+	return slices.Concat(calls[:first+look], []Call{wrong}, calls[first+look:])
+}
+
+// slipped reports whether each slip went wrong as it was meant to.
+func slipped(calls []Call, got *Played) bool {
+	for i, c := range calls {
+		if c.Slip == "" || i >= len(got.Results) {
+			continue
+		}
+		r := got.Results[i]
+		failed := !r.ok() || looksFailed(r.Text)
+		if c.Slip == slipRefused && !failed || c.Slip == slipEmpty && (failed || len(r.Text) > 80 || len(programs.Records(r.Text)) > 0) {
+			return false
+		}
+	}
+	return true
+}
