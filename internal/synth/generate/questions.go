@@ -255,8 +255,7 @@ func (m *maker) apart(list []draftOf) (kept []draftOf) {
 	return kept
 }
 
-// sitting is a session in which the programs of a setting are played one after the other. A change is undone behind
-// it; of the server's own data, which nobody but the server can put back, each change has a session of its own.
+// sitting is a session in which the programs of a setting are played one after the other. A change is undone behind it.
 type sitting struct {
 	m *maker
 	setting
@@ -405,7 +404,7 @@ func (s *sitting) play(ctx context.Context, x play, changes bool) (*Played, erro
 			got.Changed = append(got.Changed, x.Looks[i].key())
 		}
 	}
-	if got.Lost != "" || changes && !s.undo(ctx) {
+	if got.Lost != "" || changes && !s.undo(ctx, x.Looks, before, got.Seen) {
 		s.close()
 	}
 	return got, ctx.Err()
@@ -418,22 +417,28 @@ func (s *sitting) look(ctx context.Context, looks []Call) (seen []Answered) {
 	return seen
 }
 
-// undo puts an invented world back: rows out, and in again. It reports whether that worked.
-func (s *sitting) undo(ctx context.Context) bool {
-	if len(s.realm.setup) == 0 {
+// undo puts tables back that look otherwise than before: rows out, and in again. It reports whether they then look as they
+// did. Whatever cannot be put back so, as what a trigger wrote elsewhere, takes a new session.
+func (s *sitting) undo(ctx context.Context, looks []Call, before, after []Answered) bool {
+	if len(looks) < len(s.Tables) {
 		return false
 	}
-	for _, t := range slices.Backward(s.Tables) {
-		if _, ok := s.m.tryOn(ctx, s.session, s.db.write.call("DELETE FROM "+programs.Ident(t.Name))); !ok {
-			return false
+	back := s.World.Create()[len(s.Tables):]
+	for i, t := range slices.Backward(s.Tables) {
+		if before[i] != after[i] {
+			if _, ok := s.m.tryOn(ctx, s.session, s.db.write.call("DELETE FROM "+programs.Ident(t.Name))); !ok {
+				return false
+			}
 		}
 	}
-	for _, c := range s.realm.setup[len(s.Tables):] {
-		if _, ok := s.m.tryOn(ctx, s.session, c); !ok {
-			return false
+	for i := range s.Tables {
+		if before[i] != after[i] {
+			if _, ok := s.m.tryOn(ctx, s.session, s.db.write.call(back[i])); !ok {
+				return false
+			}
 		}
 	}
-	return true
+	return slices.Equal(s.look(ctx, looks), before)
 }
 
 // saysAll reports whether a text has all of some values, numbers as numbers.

@@ -16,7 +16,7 @@ func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 	if t.Key >= 0 && t.Key != t.Label && t.Columns[t.Key].Kind == Text && isCodeName(Show(row[t.Key])) && d.r.IntN(4) == 0 {
 		return Show(row[t.Key]), []Cond{{t.Key, -1, Is, row[t.Key]}}
 	}
-	if isCodeName(t.named(row)) && d.r.IntN(2) == 0 {
+	if isCodeName(t.named(row)) && (d.r.IntN(2) == 0 || t.isNumbered() && d.r.IntN(2) == 0) {
 		if said, where, ok := d.described(t, row); ok {
 			return said, where
 		}

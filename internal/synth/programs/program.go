@@ -298,7 +298,16 @@ func (d *drawer) table() *Table {
 	if len(able) == 0 {
 		return nil
 	}
-	return pick(d.r, able)
+	t := pick(d.r, able)
+	if t.isNumbered() && d.r.IntN(2) == 0 { // people ask less of what has no name
+		t = pick(d.r, able)
+	}
+	return t
+}
+
+// isNumbered reports whether a table's things have no names but numbers of their own: shifts, orders.
+func (t *Table) isNumbered() bool {
+	return t.Label >= 0 && t.Label == t.Key && t.Columns[t.Label].Kind == Number
 }
 
 // properties are the columns that are neither key nor label.

@@ -174,11 +174,14 @@ func (d *drawer) list(n int) *Program {
 		return nil
 	}
 	q := Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: -1}
+	slots := d.about(t)
+	slots["filter"] = phrase
+	if t.isNumbered() && d.r.IntN(4) > 0 {
+		return d.listProperty(q, slots)
+	}
 	if d.r.IntN(3) == 0 {
 		q.Order = t.Label
 	}
-	slots := d.about(t)
-	slots["filter"] = phrase
 	a := Answer{Form: "list", Values: shown(q.Run())}
 	a.Order = q.Order >= 0 && a.isASCII() && !slices.ContainsFunc(a.Values, func(v string) bool { // SQL sorts parts
 		return len(t.Columns[t.Label].Parts) > 0 && strings.Count(v, " ") != 1
@@ -189,6 +192,27 @@ func (d *drawer) list(n int) *Program {
 	p := q.program("list", slots, a)
 	p.alphabetical = a.Order && t.Columns[t.Label].Kind == Text && t.Columns[t.Label].Ref == nil
 	return p
+}
+
+// listProperty lists a property of things that have numbers for names: on which days somebody has late shifts.
+func (d *drawer) listProperty(q Query, slots map[string]string) *Program {
+	t := q.Table
+	props := t.properties(func(c Column) bool {
+		return !c.Several && !c.Bool && c.Kind != Number && (c.Ref == nil || len(c.Ref.Columns[c.Ref.Label].Parts) == 0)
+	})
+	if len(props) == 0 {
+		return nil
+	}
+	q.Column = pick(d.r, props)
+	if asksItself(q.Where, q.Column) {
+		return nil
+	}
+	a := Answer{Form: "list", Values: shown(q.Run())}
+	if repeats(a.Values) || len(a.Values) != len(t.rows(q.Where)) {
+		return nil
+	}
+	slots["attr"] = t.Columns[q.Column].said()
+	return q.program("list_of", slots, a)
 }
 
 // repeats reports whether values do not tell rows apart: one is empty, or there twice, or with spaces that nobody says.
