@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,17 +13,16 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
-	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/testing/hosttest"
 	"hone/internal/toolset"
 )
 
@@ -548,7 +546,7 @@ func TestKeptEpisodesAreReadOnce(t *testing.T) {
 // Of the episodes that an earlier evaluation kept, those are not taken that the context of now would have ended.
 func TestReuseTakesWhatEnters(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &job.Job{Env: job.Env{Host: quiet(t)}, Verb: "eval", Path: "earlier", Config: config.Default()}
+	j := &job.Job{Env: job.Env{Host: hosttest.Quiet(t)}, Verb: "eval", Path: "earlier", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -583,10 +581,4 @@ func TestReuseTakesWhatEnters(t *testing.T) {
 			t.Errorf("with room for %d tokens %q is taken, want %q", room, got, want)
 		}
 	}
-}
-
-// quiet is a host whose runs are listed in a folder of the test's.
-func quiet(t *testing.T) *host.Host {
-	state := t.TempDir()
-	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
 }

@@ -22,6 +22,7 @@ import (
 	"hone/internal/hub"
 	"hone/internal/learn/adapter"
 	"hone/internal/mcp"
+	"hone/internal/run"
 	"hone/internal/text/render"
 )
 
@@ -84,7 +85,7 @@ func trainedBy(path string, m *hub.Card) (before, base string, err error) {
 	if err := json.Unmarshal(text, &b); err != nil {
 		return "", "", err
 	}
-	file := filepath.Join(path, configFile)
+	file := filepath.Join(path, run.ConfigFile)
 	if text, err = os.ReadFile(file); err != nil {
 		return "", "", err
 	}
@@ -96,7 +97,7 @@ func trainedBy(path string, m *hub.Card) (before, base string, err error) {
 	s := hub.CardStage{Verb: b.Verb, Objective: []hub.CardFact{{Name: "LoRA", Value: fmt.Sprintf("rank %d, alpha %g", c.LoRA.Rank, c.LoRA.Alpha)}, {Name: "seed", Value: fmt.Sprint(c.Seed)}}}
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range b.Files {
-			if name != configFile && !yield(name) {
+			if name != run.ConfigFile && !yield(name) {
 				return
 			}
 		}

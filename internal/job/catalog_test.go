@@ -10,6 +10,7 @@ import (
 
 	"hone/internal/data/curate"
 	"hone/internal/data/dataset"
+	"hone/internal/testing/hosttest"
 )
 
 // Of a folder with the files of several runs, each row has the tools of the catalog beside its own file, whether its episode was shown them or it
@@ -29,7 +30,7 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 		}
 	}
 	ledger := filepath.Join(t.TempDir(), "ledger.jsonl")
-	d, err := Curating{Data: data, Ledger: ledger, Author: "a"}.Open(quiet(t))
+	d, err := Curating{Data: data, Ledger: ledger, Author: "a"}.Open(hosttest.Quiet(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 	if err := os.WriteFile(alone, fmt.Appendf(nil, row, "alone", "", "snow"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	named, err := Curating{Data: alone, Catalog: other}.Open(quiet(t))
+	named, err := Curating{Data: alone, Catalog: other}.Open(hosttest.Quiet(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestUnrolledToNothingIsCounted(t *testing.T) {
 		form, unroll  string
 		written, left int
 	}{{"hone", dataset.Whole, 3, 0}, {"hone", dataset.Turns, 2, 2}, {"hone", dataset.Prefixes, 2, 2}, {"hf-jsonl", dataset.Turns, 2, 2}, {"trl", dataset.Turns, 2, 2}} {
-		got, err := Conversion{From: []string{data}, To: c.form, Unroll: c.unroll, Out: filepath.Join(t.TempDir(), fmt.Sprint(i))}.Convert(t.Context(), quiet(t))
+		got, err := Conversion{From: []string{data}, To: c.form, Unroll: c.unroll, Out: filepath.Join(t.TempDir(), fmt.Sprint(i))}.Convert(t.Context(), hosttest.Quiet(t))
 		if err != nil || got.Read != 3 || got.Written.Rows != c.written || got.LeftOut[noAssistant] != c.left {
 			t.Errorf("%s by %s: read %d, wrote %d, left out %v, %v", c.form, c.unroll, got.Read, got.Written.Rows, got.LeftOut, err)
 		}

@@ -41,6 +41,9 @@ type catalogs struct {
 	found map[string]*mcp.Catalog // by folder
 }
 
+// newCatalogs finds them in the catalog of a name, or beside each file where there is none.
+func newCatalogs(named string) catalogs { return catalogs{named, map[string]*mcp.Catalog{}} }
+
 // of is the catalog for a row, nil where there is none.
 func (c *catalogs) of(r *dataset.Row) (*mcp.Catalog, error) {
 	dir := filepath.Dir(r.File)
@@ -127,7 +130,7 @@ type gate struct {
 }
 
 func newGate(form, catalog string, failed bool) *gate {
-	return &gate{form, failed, catalogs{catalog, map[string]*mcp.Catalog{}}, map[string]int{}}
+	return &gate{form, failed, newCatalogs(catalog), map[string]int{}}
 }
 
 // pass gives a row its tools, or counts why it is not to be written.

@@ -12,7 +12,6 @@ import (
 	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/mcp"
 	"hone/internal/text/render"
 )
 
@@ -34,7 +33,7 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]datas
 	for _, scheme := range dataset.Schemes() {
 		out = append(out, dataset.CoverageSummary{Scheme: scheme})
 	}
-	tools, refused := catalogs{x.Catalog, map[string]*mcp.Catalog{}}, 0
+	tools, refused := newCatalogs(x.Catalog), 0
 	_, err = formats.Read(x.From, formats.Options{Format: x.Format}, func(row dataset.Row) error {
 		if row.NotDemonstrated() != "" {
 			return nil

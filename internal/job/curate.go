@@ -22,7 +22,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/mcp"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
 )
@@ -53,7 +52,7 @@ func (x Curating) Open(h *host.Host) (*Desk, error) {
 		report.Tell(h.Say)
 	}
 	d := &Desk{x: x, checker: curate.NewChecker()}
-	tools := catalogs{x.Catalog, map[string]*mcp.Catalog{}}
+	tools := newCatalogs(x.Catalog)
 	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+formats.Curation), curate.Options{ReadOnly: x.Look, Tools: tools.toolsFor})
 	return d, err
 }

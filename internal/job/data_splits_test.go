@@ -10,6 +10,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
+	"hone/internal/testing/hosttest"
 )
 
 // A row without a split is not learnt from where its scenario is one to measure on, as the rows beside it or the scenarios of the run say, by
@@ -74,7 +75,7 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, said := heard(t)
+			h, said := hosttest.Heard(t)
 			d.holdOut(h, list)
 			rows, err := d.Demonstrations(h, config.Default())
 			if err != nil || len(rows) != tc.learns {
@@ -111,7 +112,7 @@ func TestPairsWithoutSplitAreHeldOut(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h, said := heard(t)
+	h, said := hosttest.Heard(t)
 	p, err := readPairs(h, path, false)
 	ids := []string{}
 	for _, x := range p.list {

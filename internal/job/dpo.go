@@ -56,7 +56,7 @@ func (e Env) DPO(ctx context.Context, c config.Config, a SFTAsked) error {
 		a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter)
 	}
 	if err == nil {
-		c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base)
+		c, err = startFrom(e.Host, c, a.LoRA, a.Adapter, a.Base)
 	}
 	if err == nil {
 		err = toolset.RefuseFindings(e.Host, c.MCP, p.conversations().LintTools(p.rows()), a.AllowFindings)

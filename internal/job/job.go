@@ -27,7 +27,6 @@ const (
 	ScenariosFile     = "scenarios.json"
 	ConversationsFile = "conversations.jsonl"
 	CatalogFile       = "catalog.json"
-	configFile        = run.ConfigFile
 )
 
 // BaseOnly is what a model's flag is given where no adapter is meant.
@@ -210,7 +209,7 @@ func (j *Job) Ended(ctx context.Context, stage string, err error) error {
 		case fault.CodeExhausted:
 			help := "make room there"
 			if strings.Contains(f.Next, "engine.") { // not the disk is full, but the device
-				help = f.Next + " in " + filepath.Join(j.Path, configFile)
+				help = f.Next + " in " + filepath.Join(j.Path, run.ConfigFile)
 				next += " --accept-edits"
 			}
 			f.Next = help + "; then " + next + server
@@ -291,7 +290,7 @@ func (e Env) Open(path string, c *config.Config) (*run.Dir, error) {
 	}
 	text, err := dir.Config()
 	if err == nil {
-		*c, err = config.Parse(filepath.Join(path, configFile), text)
+		*c, err = config.Parse(filepath.Join(path, run.ConfigFile), text)
 		toolset.AlsoDeny(c, e.Today)
 		c.MCP.AllowFindings = append(c.MCP.AllowFindings, e.Today.MCP.AllowFindings...)
 	}

@@ -1,8 +1,8 @@
 package job
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -11,11 +11,10 @@ import (
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/console/sanitize"
 	"hone/internal/fault"
-	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/run"
+	"hone/internal/testing/hosttest"
 	"hone/internal/toolset"
 )
 
@@ -27,7 +26,7 @@ func TestNothingLearnt(t *testing.T) {
 		"demonstrations":     {[]string{`{"reward_spread":0,"demonstrations":2}`}, false},
 		"spread in one step": {[]string{`{"reward_spread":0}`, `{"reward_spread":0.1}`, `{}`}, false}} {
 		t.Chdir(t.TempDir())
-		r := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+		r := &Job{Env: Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
 		if err := r.Begin(); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +45,7 @@ func TestNothingLearnt(t *testing.T) {
 // A step is refused for numbers that are none, and JSON has no such: what the refusal says must not be lost for them.
 func TestMetricsThatAreNoNumbers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+	r := &Job{Env: Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
 	if err := r.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +61,9 @@ func TestMetricsThatAreNoNumbers(t *testing.T) {
 
 // What goes on by its own command goes on with its own run alone: the episodes of another verb's are of another policy.
 func TestOnlyItsOwnRunGoesOn(t *testing.T) {
+	goOn := func(context.Context, Env, string, Begun, toolset.Source) error { return nil }
 	t.Chdir(t.TempDir())
-	e := Env{Host: quiet(t), Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: ResumeTrain}, {Name: "collect", Finished: AllFinished}}}
+	e := Env{Host: hosttest.Quiet(t), Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: goOn}, {Name: "collect", Finished: AllFinished}}}
 	for _, verb := range []string{"train", "collect"} {
 		j := &Job{Env: e, Verb: verb, Path: verb, Config: config.Default()}
 		if err := j.BeginOrGoOn(&toolset.Set{Catalog: &mcp.Catalog{}}); err != nil {
@@ -77,12 +77,6 @@ func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 			t.Errorf("collect into a run of %s: %v", verb, err)
 		}
 	}
-}
-
-// quiet is a host whose runs are listed in a folder of the test's.
-func quiet(t *testing.T) *host.Host {
-	state := t.TempDir()
-	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
 }
 
 // What was measured is kept of all policies, also where a step's episodes are another's: those are not recorded of the one there is now.
@@ -117,7 +111,7 @@ func TestMeasuredOfAllPolicies(t *testing.T) {
 // A run keeps how its servers had answered when it began, beside their tools; both are its inputs, so that no edit of them goes unseen.
 func TestRunKeepsItsServers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &Job{Env: Env{Host: quiet(t)}, Verb: "collect", Path: "out", Config: config.Default()}
+	j := &Job{Env: Env{Host: hosttest.Quiet(t)}, Verb: "collect", Path: "out", Config: config.Default()}
 	if err := os.Mkdir("out", 0o700); err != nil { // as a user made it
 		t.Fatal(err)
 	}

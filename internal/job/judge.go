@@ -88,11 +88,11 @@ func (g GivenJudge) Apply(c *config.Config) error {
 // RememberJudge takes over the judge of the run that the adapter in a folder lies in, and reports whether it has one.
 func RememberJudge(c *config.Config, folder string) bool {
 	dir := run.Around(folder)
-	text, err := os.ReadFile(filepath.Join(dir, configFile))
+	text, err := os.ReadFile(filepath.Join(dir, run.ConfigFile))
 	if folder == "" || dir == "" || err != nil {
 		return false
 	}
-	was, err := config.Parse(configFile, text)
+	was, err := config.Parse(run.ConfigFile, text)
 	if err != nil || was.Judge.Model == "" {
 		return false
 	}

@@ -9,19 +9,10 @@ import (
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/host"
+	"hone/internal/testing/hosttest"
 )
-
-// heard is a host whose talk can be read.
-func heard(t *testing.T) (*host.Host, *strings.Builder) {
-	var said strings.Builder
-	h := quiet(t)
-	h.Talk = sanitize.New(&said)
-	return h, &said
-}
 
 // Episodes that a limit cut are told apart from those that passed, with the key to raise.
 func TestCutEpisodesAreTold(t *testing.T) {
@@ -35,7 +26,7 @@ func TestCutEpisodesAreTold(t *testing.T) {
 	} {
 		ended.add(&x)
 	}
-	h, said := heard(t)
+	h, said := hosttest.Heard(t)
 	ended.say(&Job{Env: Env{Host: h}})
 	if want := "passed or not: 3; raise rollout.max_tokens (1), rollout.max_turns (2) for another --output-dir\n"; !strings.HasSuffix(said.String(), want) || ended.passed != 1 {
 		t.Errorf("%d passed, %q, want %q", ended.passed, said, want)
@@ -64,7 +55,7 @@ func TestGoldThatIsTooLong(t *testing.T) {
 		{4, 1, "note: 2 scenarios of 3 take more than 1 call to show, which is rollout.max_tool_calls: they will be cut; the longest takes 2\n"},
 		{4, 2, ""},
 	} {
-		h, said := heard(t)
+		h, said := hosttest.Heard(t)
 		j := &Job{Env: Env{Host: h}, Config: config.Default()}
 		j.Config.Rollout.MaxTurns, j.Config.Rollout.MaxToolCalls = c.turns, c.calls
 		if j.sayTooLong(list); said.String() != c.want {
@@ -88,7 +79,7 @@ func TestRowsLeftOutAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, said := heard(t)
+	h, said := hosttest.Heard(t)
 	rows, err := d.Demonstrations(h, config.Default())
 	want := fmt.Sprintf("left out 5 rows: outcome limit (cut by rollout.max_turns or another limit; hone collect names the key to raise): %s:3, %[1]s:4, %[1]s:5 and 2 more\n"+
 		"left out %[1]s:1: outcome policy_error\n", path)

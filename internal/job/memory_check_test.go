@@ -7,8 +7,8 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/data/formats"
 	"hone/internal/fault"
+	"hone/internal/testing/hosttest"
 	"hone/internal/text/render"
 )
 
@@ -23,7 +23,7 @@ func (x *tens) Sequences([]chat.Message, int, []chat.Tool) ([]render.Sequence, e
 	return []render.Sequence{{IDs: make([]int32, 10), Trained: make([]bool, 10)}}, nil
 }
 
-// What is rendered counts: of rows and pairs that the memory will not hold most are never rendered.
+// What is rendered counts: of rows that the memory will not hold most are never rendered.
 func TestWhatIsRenderedIsCounted(t *testing.T) {
 	const all = 10 * checkEvery
 	for _, c := range []struct {
@@ -31,16 +31,9 @@ func TestWhatIsRenderedIsCounted(t *testing.T) {
 		rendered int
 	}{{10 * all * tokenBytes, all}, {10*all*tokenBytes - 1, checkEvery}} {
 		x := &tens{}
-		_, err := sequencesWithin(c.free, quiet(t), &basemodel.Model{Renderer: x}, "data.jsonl", make([]dataset.Row, all), 100, false)
+		_, err := sequencesWithin(c.free, hosttest.Quiet(t), &basemodel.Model{Renderer: x}, "data.jsonl", make([]dataset.Row, all), 100, false)
 		if (err != nil) != (c.rendered < all) || x.rendered != c.rendered {
 			t.Errorf("%+v: %d rendered, %v", c, x.rendered, err)
-		}
-		j := &Job{Env: Env{Host: quiet(t)}}
-		j.Config.Model.Context = 100
-		x.rendered = 0
-		_, err = j.render(2*c.free, &basemodel.Model{Renderer: x}, "pairs.jsonl", make([]formats.Pair, all))
-		if (err != nil) != (c.rendered < all) || x.rendered != 2*c.rendered {
-			t.Errorf("pairs, %+v: %d rendered, %v", c, x.rendered, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/testing/hosttest"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
 )
@@ -34,7 +35,7 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			h, said := heard(t)
+			h, said := hosttest.Heard(t)
 			e := Env{Host: h, Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: ResumeTrain}, {Name: "sft", Finished: HasAdapter, Resume: ResumeSFT}, {Name: "dpo", Finished: HasAdapter, Resume: ResumeDPO}}}
 			stage := map[string]string{"train": grpoStage, "sft": sftStage, "dpo": dpoStage}[c.verb]
 			j := &Job{Env: e, Verb: c.verb, Path: "out", Config: config.Default(), Kept: Kept{MCPGiven: true}}
@@ -62,7 +63,7 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 			if c.edited {
 				settings, err := j.Config.YAML()
 				if err == nil {
-					err = os.WriteFile("out/"+configFile, append(settings, "# edited\n"...), 0o600)
+					err = os.WriteFile("out/"+run.ConfigFile, append(settings, "# edited\n"...), 0o600)
 				}
 				if err != nil {
 					t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 // PageOf is the page of the run in path, by what its folder holds.
 func PageOf(path string) (report.Page, error) {
 	var c config.Config
-	file := filepath.Join(path, configFile)
+	file := filepath.Join(path, run.ConfigFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return report.Page{}, &fault.Error{Code: fault.CodeUsage, What: "no run there", Where: path, Err: err, Next: "hone runs ls"}

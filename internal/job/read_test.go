@@ -12,12 +12,13 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/run"
+	"hone/internal/testing/hosttest"
 )
 
 // An episode is found by its name, its scenario's id, or a beginning of either that no other has.
 func TestFindEpisode(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &Job{Env: Env{Host: quiet(t)}, Verb: "collect", Path: "out", Config: config.Default()}
+	j := &Job{Env: Env{Host: hosttest.Quiet(t)}, Verb: "collect", Path: "out", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
 	}

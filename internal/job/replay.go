@@ -15,7 +15,6 @@ import (
 	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/llm"
-	"hone/internal/mcp"
 )
 
 // ReplayedFile has a line of each trace that was sent again, as the answers came.
@@ -137,7 +136,7 @@ func (a ReplayAsked) open() (*os.File, error) {
 
 // replayable are the traces in which an assistant answers something, each with its tools.
 func (e Env) replayable(a ReplayAsked) (traces []dataset.Row, err error) {
-	tools, without := catalogs{a.Catalog, map[string]*mcp.Catalog{}}, 0
+	tools, without := newCatalogs(a.Catalog), 0
 	if err := uncurated(a.Data); err != nil {
 		return nil, err
 	}

@@ -211,7 +211,7 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if _, err := OfSplit(list, scenario.Train, c.Scenarios.File); err != nil {
 		return err
 	}
-	if c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base); err != nil {
+	if c, err = startFrom(e.Host, c, a.LoRA, a.Adapter, a.Base); err != nil {
 		return err
 	}
 	origin, err := originOf(a.Adapter)
@@ -228,14 +228,14 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 }
 
 // startFrom is c with the base model and the adapter that training starts from, and with lengths for them.
-func (e Env) startFrom(c config.Config, lora basemodel.GivenLoRA, adapter, base string) (config.Config, error) {
+func startFrom(h *host.Host, c config.Config, lora basemodel.GivenLoRA, adapter, base string) (config.Config, error) {
 	var err error
 	if c.Model.Base, err = basemodel.BaseOf(adapter, base, c); err == nil {
-		c.Model.Base, err = basemodel.PinRevision(e.Host, c.Model.Base)
+		c.Model.Base, err = basemodel.PinRevision(h, c.Model.Base)
 	}
 	if err == nil {
-		if c, err = basemodel.SettleLengths(e.Host, c); err == nil {
-			err = lora.Apply(e.Host, &c, adapter)
+		if c, err = basemodel.SettleLengths(h, c); err == nil {
+			err = lora.Apply(h, &c, adapter)
 		}
 	}
 	return c, err
@@ -279,7 +279,7 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 		return err
 	}
 	d.holdOut(e.Host, nil)
-	if c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base); err != nil {
+	if c, err = startFrom(e.Host, c, a.LoRA, a.Adapter, a.Base); err != nil {
 		return err
 	}
 	rows, err := d.Demonstrations(e.Host, c)

@@ -14,13 +14,14 @@ import (
 	"hone/internal/fault"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/testing/hosttest"
 )
 
 // The episodes of a group stand in the order of their rollouts, each with its score, in whichever order they ended: who compares them is to see
 // what it saw in the run. Rules need the schemas of the run's tools, so without them they are refused, not left out.
 func TestRescoredGroupsAreInOrder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	j := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+	j := &Job{Env: Env{Host: hosttest.Quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 			t.Errorf("place %d: rollout %d, reward %g", i, x.Rollout, groups[0].Was[i].Reward)
 		}
 	}
-	if _, err := Rescore(t.Context(), quiet(t), "out", config.Default(), GivenJudge{}); err != nil {
+	if _, err := Rescore(t.Context(), hosttest.Quiet(t), "out", config.Default(), GivenJudge{}); err != nil {
 		t.Errorf("without a catalog: %v", err)
 	}
 }

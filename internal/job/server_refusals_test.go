@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
 	"hone/internal/run"
+	"hone/internal/testing/hosttest"
 	"hone/internal/toolset"
 )
 
@@ -47,7 +49,10 @@ func TestUnmarkedResults(t *testing.T) {
 				}
 			}
 			catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "shop", Tools: []mcp.Tool{{Name: "pay", ModelName: "shop_pay"}}}}}
-			l := &Episodes{Set: &toolset.Set{Catalog: catalog, Housing: &toolset.Housing{Servers: mcp.Config{Servers: map[string]mcp.Server{"shop": server}}}}, refusals: &refusals{}}
+			l, err := Of(hosttest.Quiet(t), config.Default(), &toolset.Set{Catalog: catalog, Housing: &toolset.Housing{Servers: mcp.Config{Servers: map[string]mcp.Server{"shop": server}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
 			tc.result.Call = chat.ToolCall{Name: "shop_pay", Arguments: "{}"}
 			if tc.result.Status == "" {
 				tc.result.Status = trajectory.CallOK

@@ -8,6 +8,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/trajectory"
+	"hone/internal/testing/hosttest"
 )
 
 func TestFormsOfAnswers(t *testing.T) {
@@ -34,7 +35,7 @@ func TestFormsOfAnswers(t *testing.T) {
 
 // Of a call that was left in a text the cause is named: it is broken, or hone's own server reads another form, or another server none.
 func TestUnreadCallsAreTold(t *testing.T) {
-	j := &Job{Env: Env{Host: quiet(t)}, Config: config.Default()}
+	j := &Job{Env: Env{Host: hosttest.Quiet(t)}, Config: config.Default()}
 	var said strings.Builder
 	j.Host.Talk = sanitize.New(&said)
 	for _, x := range []struct {
