@@ -19,6 +19,7 @@ import (
 	"hone/internal/grade"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/run"
 )
@@ -70,7 +71,7 @@ func Run(ctx context.Context, h *host.Host, s Stored) error {
 // questionsOf are the episodes of a run's evaluation as lines to grade: all calls of an episode against the gold calls of its
 // scenario. Of a scenario that asks for no call, none is right.
 func questionsOf(h *host.Host, path, stage string) (io.Reader, error) {
-	known := job.ScenariosOf(path)
+	known := records.ScenariosOf(path)
 	catalog, err := mcp.Load(filepath.Join(path, job.CatalogFile))
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func questionsOf(h *host.Host, path, stage string) (io.Reader, error) {
 	var lines bytes.Buffer
 	out := json.NewEncoder(&lines)
 	stages, skipped := map[string]bool{}, 0
-	err = job.ReadLedger(path, func(l *run.Ledger) error {
+	err = records.ReadLedger(path, func(l *run.Ledger) error {
 		return l.Each(func(r run.TrajectoryRow) error {
 			if !strings.HasPrefix(r.Stage, "eval_") {
 				return nil
@@ -87,7 +88,7 @@ func questionsOf(h *host.Host, path, stage string) (io.Reader, error) {
 			if stages[r.Stage] = true; stage != "" && r.Stage != stage {
 				return nil
 			}
-			k, err := job.KeptOf(r)
+			k, err := records.KeptOf(r)
 			if err != nil {
 				return err
 			}
@@ -127,7 +128,7 @@ func questionOf(t *trajectory.Trajectory, s *scenario.Scenario, catalog *mcp.Cat
 	q := Question{ID: s.ID, Tools: t.Tools, Gold: []json.RawMessage{}, Output: []Call{}}
 	if t.Shown != nil {
 		var err error
-		if q.Tools, err = job.ToolsShown(*t.Shown, catalog, t.ID); err != nil {
+		if q.Tools, err = mcp.ToolsShown(*t.Shown, catalog, t.ID); err != nil {
 			return q, err
 		}
 	}

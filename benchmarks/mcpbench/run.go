@@ -8,6 +8,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/run"
 )
@@ -38,10 +39,10 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 		return nil, err
 	}
 	tools := ToolsOf(catalog)
-	known := job.ScenariosOf(path)
+	known := records.ScenariosOf(path)
 	scenarios := map[string]map[string]bool{}
 	logs, excluded, order := map[string][]Log{}, map[string]int{}, []string{}
-	err = job.ReadLedger(path, func(l *run.Ledger) error {
+	err = records.ReadLedger(path, func(l *run.Ledger) error {
 		return l.Each(func(r run.TrajectoryRow) error {
 			t := &trajectory.Trajectory{}
 			if err := r.Decode(t); err != nil {

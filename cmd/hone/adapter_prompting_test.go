@@ -17,6 +17,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/inputs"
+	"hone/internal/job/sft"
 	"hone/internal/serve/local"
 	"hone/internal/toolset"
 )
@@ -81,7 +84,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if !strings.Contains(said.String(), "model.chat_template: "+folder+" was trained under another, which is used") {
 					t.Errorf("said %q", said.String())
 				}
-				l := &job.Episodes{Set: &toolset.Set{}}
+				l := &episodes.Episodes{Set: &toolset.Set{}}
 				measured := c
 				measured.Model.Base = "toy.gguf"
 				if _, err := l.FindModel(a.Host, &measured, folder, []scenario.Scenario{{ID: "x", Task: "hi"}}, false); err != nil {
@@ -91,7 +94,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				checkPrompt(t, "eval", l.Model, l.Openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
 			}
 			os.Remove("hone.yaml")
-			again := &job.Episodes{Set: &toolset.Set{}}
+			again := &episodes.Episodes{Set: &toolset.Set{}}
 			a := quietApp(&bytes.Buffer{})
 			c := config.Default()
 			c.Engine.Backend, c.Model.Base = "go", "toy.gguf"
@@ -129,7 +132,7 @@ func trainedPrompt(t *testing.T) []int32 {
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		t.Fatal(err)
 	}
-	d, err := job.ReadConversations("rows.jsonl", "")
+	d, err := inputs.ReadConversations("rows.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +140,7 @@ func trainedPrompt(t *testing.T) []int32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := (&job.Job{Env: a.jobs(c), Config: c}).PlanSFT(d, rows)
+	l, err := sft.Resolve((&job.Job{Env: a.jobs(c), Config: c}), d, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

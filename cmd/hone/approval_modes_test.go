@@ -18,7 +18,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/policy"
 	"hone/internal/testing/policytest"
@@ -128,7 +128,7 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 	for _, share := range []float64{0, 0.01} {
 		c := config.Default()
 		c.MCP.Approval.Deny, c.MCP.SearchShare = []string{"files/write_file"}, share
-		l, err := job.Open(t.Context(), toyApp(&bytes.Buffer{}, nil).Host, c, servers, "")
+		l, err := episodes.Open(t.Context(), toyApp(&bytes.Buffer{}, nil).Host, c, servers, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestDenialInATrajectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := job.Open(t.Context(), a.Host, c, servers, "")
+	l, err := episodes.Open(t.Context(), a.Host, c, servers, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
-	"hone/internal/job"
+	"hone/internal/job/collect"
 	"hone/internal/toolset"
 )
 
 func newCollect(a *app) *cobra.Command {
-	f, servers := job.CollectAsked{}, toolset.Source{}
+	f, servers := collect.Asked{}, toolset.Source{}
 	c := &cobra.Command{
 		Use:   "collect",
 		Short: "Run scenarios with any OpenAI-compatible endpoint as the policy, or their gold calls, and keep the trajectories",
@@ -24,7 +24,7 @@ func newCollect(a *app) *cobra.Command {
 			"  hone collect --endpoint http://127.0.0.1:8000/v1 --model m --mcp-config .mcp.json --dataset scenarios.json --output-dir traces\n" +
 			"  hone collect --interactive --model anthropic/NAME --mcp-config .mcp.json --output-dir talks",
 		Args: arguments(0, 0, ""),
-		RunE: a.withConfig(func(ctx context.Context, c config.Config) error { return a.jobs(c).Collect(ctx, c, f, servers) }),
+		RunE: a.withConfig(func(ctx context.Context, c config.Config) error { return collect.Run(ctx, a.jobs(c), c, f, servers) }),
 	}
 	a.toolFlags(c.Flags(), &servers, &f.AllowFindings)
 	a.reopenFlags(c.Flags())

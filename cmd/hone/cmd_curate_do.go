@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/data"
 	"hone/internal/data/curate"
-	"hone/internal/job"
 )
 
 func newCurateDo(a *app, at atDesk) *cobra.Command {
@@ -21,7 +21,7 @@ func newCurateDo(a *app, at atDesk) *cobra.Command {
 			"  echo '{\"do\": \"rate\", \"trace\": \"t1\", \"rating\": 5}' | hone curate do traces.jsonl -",
 		Args: arguments(2, 2, "a file of traces and an operation"),
 	}
-	c.RunE = at(func(c *cobra.Command, d *job.Desk, args []string) error {
+	c.RunE = at(func(c *cobra.Command, d *data.Desk, args []string) error {
 		if args[0] == "-" {
 			return d.DoLines(c.Context(), a.Stdin, a.Data)
 		}

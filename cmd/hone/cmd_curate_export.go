@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/data"
 	"hone/internal/data/export"
 	"hone/internal/fault"
-	"hone/internal/job"
 )
 
 func newCurateExport(a *app, at atDesk) *cobra.Command {
@@ -18,13 +18,13 @@ func newCurateExport(a *app, at atDesk) *cobra.Command {
 		Example: "  hone curate export traces/trajectories.jsonl --out curated.jsonl",
 		Args:    arguments(1, 1, "a file of traces"),
 	}
-	c.RunE = at(func(_ *cobra.Command, d *job.Desk, _ []string) error {
+	c.RunE = at(func(_ *cobra.Command, d *data.Desk, _ []string) error {
 		if a.DryRun {
 			a.Say("would write %s to %s", fault.Count(len(d.ToExport(accepted, nil)), "trace"), out)
 			return nil
 		}
 		written, err := d.Export(form, out, accepted, failed)
-		job.TellLeftOut(a.Say, written.LeftOut)
+		data.TellLeftOut(a.Say, written.LeftOut)
 		if err != nil {
 			return err
 		}

@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
-	"hone/internal/job"
+	"hone/internal/data"
 )
 
 // newCuratePage makes that curate with a file and no other command is the page on a terminal.
 func newCuratePage(a *app, c *cobra.Command, at atDesk) *cobra.Command {
 	base := ""
-	page := at(func(c *cobra.Command, d *job.Desk, _ []string) error {
+	page := at(func(c *cobra.Command, d *data.Desk, _ []string) error {
 		return a.withConfig(func(ctx context.Context, cfg config.Config) error { return d.Page(ctx, a.Host, cfg, base) })(c, nil)
 	})
 	group := c.RunE

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/data"
 	"hone/internal/data/curate"
-	"hone/internal/job"
 )
 
 func newCurateRedact(a *app, at atDesk) *cobra.Command {
@@ -20,7 +20,7 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 		Example: "  hone curate redact traces/trajectories.jsonl --dry-run\n  hone curate redact traces/trajectories.jsonl --kind secret --kind email",
 		Args:    arguments(1, 1, "a file of traces"),
 	}
-	c.RunE = at(func(_ *cobra.Command, d *job.Desk, _ []string) error {
+	c.RunE = at(func(_ *cobra.Command, d *data.Desk, _ []string) error {
 		done, rows, findings, err := d.Redact(kinds)
 		if err != nil {
 			return err

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/data"
 	"hone/internal/data/curate"
-	"hone/internal/job"
 )
 
 func newCurateRules(a *app, at atDesk) *cobra.Command {
@@ -19,7 +19,7 @@ func newCurateRules(a *app, at atDesk) *cobra.Command {
 		Example: "  hone curate rules traces/trajectories.jsonl --checks-passed --schema-valid --no-tool-error --near 0.9 --per-tool 20",
 		Args:    arguments(1, 1, "a file of traces"),
 	}
-	c.RunE = at(func(_ *cobra.Command, d *job.Desk, _ []string) error {
+	c.RunE = at(func(_ *cobra.Command, d *data.Desk, _ []string) error {
 		done, err := d.Rules(r)
 		if err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
-	"hone/internal/job"
+	"hone/internal/data"
 )
 
 func newCurateShow(a *app, at atDesk) *cobra.Command {
@@ -17,7 +17,7 @@ func newCurateShow(a *app, at atDesk) *cobra.Command {
 		Example: "  hone curate show traces/trajectories.jsonl\n  hone curate show traces/trajectories.jsonl t1 --preview --model SmolLM2-135M-Instruct",
 		Args:    arguments(1, 2, "a file of traces, and perhaps a trace"),
 	}
-	c.RunE = at(func(c *cobra.Command, d *job.Desk, args []string) error {
+	c.RunE = at(func(c *cobra.Command, d *data.Desk, args []string) error {
 		if len(args) == 0 {
 			list, rows := d.List()
 			return a.Print(list, rows)

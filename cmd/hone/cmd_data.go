@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
+	"hone/internal/data"
 	"hone/internal/data/dataset"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
-	"hone/internal/job"
 )
 
 func newData(a *app) *cobra.Command {
@@ -33,7 +33,7 @@ func newDataValidate(a *app) *cobra.Command {
 		Example: "  hone data validate conversations.jsonl\n  hone data validate Toucan-1.5M/Kimi-K2 --json",
 		Args:    arguments(1, -1, "files or folders of conversations"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			report, err := job.ValidateData(a.Host, args, format)
+			report, err := data.ValidateData(a.Host, args, format)
 			report.Tell(a.Say)
 			if printErr := a.Print(report, nil); printErr != nil {
 				return printErr
@@ -46,7 +46,7 @@ func newDataValidate(a *app) *cobra.Command {
 }
 
 func newDataConvert(a *app) *cobra.Command {
-	var x job.Conversion
+	var x data.Conversion
 	c := &cobra.Command{
 		Use:   "convert PATH...",
 		Short: "Write conversations in another form: a data set folder of the Hub, traces, rows for TRL and Axolotl, pairs",
@@ -70,7 +70,7 @@ func newDataConvert(a *app) *cobra.Command {
 	return c
 }
 
-func runDataConvert(ctx context.Context, a *app, x job.Conversion) error {
+func runDataConvert(ctx context.Context, a *app, x data.Conversion) error {
 	if a.DryRun {
 		a.Say("would read %s, and write %s to %s", strings.Join(x.From, ", "), x.To, x.Out)
 		return nil
@@ -84,7 +84,7 @@ func runDataConvert(ctx context.Context, a *app, x job.Conversion) error {
 }
 
 func newDataUnroll(a *app) *cobra.Command {
-	var x job.Conversion
+	var x data.Conversion
 	base := ""
 	c := &cobra.Command{
 		Use:   "unroll PATH...",
@@ -97,14 +97,14 @@ func newDataUnroll(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			x.From = args
 			return a.withConfig(func(_ context.Context, cfg config.Config) error {
-				list, err := job.Coverage(a.Host, cfg, base, x)
+				list, err := data.Coverage(a.Host, cfg, base, x)
 				if err != nil {
 					return err
 				}
-				if err := a.Print(list, job.CoverageRows(list)); err != nil {
+				if err := a.Print(list, data.CoverageRows(list)); err != nil {
 					return err
 				}
-				return job.NotOnce(list)
+				return data.NotOnce(list)
 			})(c, args)
 		},
 	}

@@ -3,11 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/job"
+	"hone/internal/job/dpo"
+	"hone/internal/job/sft"
 )
 
 func newDPO(a *app) *cobra.Command {
-	var f job.SFTAsked
+	var f sft.Asked
 	resume := false
 	c := &cobra.Command{
 		Use:   "dpo",
@@ -18,7 +19,7 @@ func newDPO(a *app) *cobra.Command {
 		Example: "  hone curate export traces/trajectories.jsonl --to pairs --out pairs.jsonl\n" +
 			"  hone dpo --data pairs.jsonl --adapter out/final --output-dir out2",
 		Args: arguments(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error { return runOnData(c.Context(), a, f, resume, job.Env.DPO) },
+		RunE: func(c *cobra.Command, _ []string) error { return runOnData(c.Context(), a, f, resume, dpo.Run) },
 	}
 	c.Flags().StringVar(&f.Data, "data", "", "a file or folder of pairs")
 	dataFlags(a, c.Flags(), &f, &resume)

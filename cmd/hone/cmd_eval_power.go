@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/eval"
-	"hone/internal/job"
+	"hone/internal/job/settings"
 )
 
 func newEvalPower(a *app) *cobra.Command {
@@ -36,11 +36,11 @@ func newEvalPower(a *app) *cobra.Command {
 				return err
 			}
 		}
-		settings, err := a.config()
+		cfg, err := a.config()
 		if err != nil {
 			return err
 		}
-		told, err := p.Tell(path, job.IntervalsOf(settings).Level)
+		told, err := p.Tell(path, settings.IntervalsOf(cfg).Level)
 		if err != nil {
 			return err
 		}

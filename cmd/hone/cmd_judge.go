@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/job"
+	"hone/internal/job/rescore"
 )
 
 func newJudge(a *app) *cobra.Command {
@@ -13,7 +13,7 @@ func newJudge(a *app) *cobra.Command {
 }
 
 func newJudgeCalibrate(a *app) *cobra.Command {
-	var k job.Calibration
+	var k rescore.Calibration
 	c := &cobra.Command{
 		Use:   "calibrate [RUN]",
 		Short: "Measure how a judge agrees with rules, people and itself, what fools it, and what it costs",

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/job"
+	"hone/internal/job/records"
 )
 
 func newRunsRate(a *app, dir *string) *cobra.Command {
@@ -22,7 +22,7 @@ func newRunsRate(a *app, dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := job.Rate(path, args[1], args[2], note, time.Now())
+			r, err := records.Rate(path, args[1], args[2], note, time.Now())
 			if err != nil {
 				return err
 			}

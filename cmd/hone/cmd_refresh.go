@@ -9,7 +9,8 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/eval"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/grpo"
+	"hone/internal/job/inputs"
 	"hone/internal/synth"
 	"hone/internal/toolset"
 )
@@ -52,7 +53,7 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.Dataset, err = job.Dataset(f.Dataset, c); err != nil {
+	if f.Dataset, err = inputs.Dataset(f.Dataset, c); err != nil {
 		return err
 	}
 	switch {
@@ -78,7 +79,7 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 	}
 	trained := filepath.Join(f.output, "trained")
 	own := basemodel.GivenLoRA{Given: func(string) bool { return false }} // the adapter keeps its shape
-	if err := runTrain(ctx, a, job.TrainAsked{LoRA: own, Dataset: f.Out, Adapter: f.adapter, Output: trained, AllowFindings: f.AllowFindings}, f.servers, false); err != nil {
+	if err := runTrain(ctx, a, grpo.Asked{LoRA: own, Dataset: f.Out, Adapter: f.adapter, Output: trained, AllowFindings: f.AllowFindings}, f.servers, false); err != nil {
 		return err
 	}
 	return measure(filepath.Join(trained, "final"), "after")

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
-	"hone/internal/job"
+	"hone/internal/job/replay"
 )
 
 func newReplay(a *app) *cobra.Command {
-	var f job.ReplayAsked
+	var f replay.Asked
 	c := &cobra.Command{
 		Use:   "replay DATA",
 		Short: "Send traces without their last assistant message to a model, and compare what it says",
@@ -23,7 +23,7 @@ func newReplay(a *app) *cobra.Command {
 		Args:    arguments(1, 1, "a file of traces"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.Data = args[0]
-			return a.withConfig(func(ctx context.Context, cfg config.Config) error { return a.jobs(cfg).Replay(ctx, cfg, f) })(c, nil)
+			return a.withConfig(func(ctx context.Context, cfg config.Config) error { return replay.Run(ctx, a.jobs(cfg), cfg, f) })(c, nil)
 		},
 	}
 	c.Flags().StringVar(&f.Endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/job"
+	"hone/internal/job/records"
 )
 
 func newRunsReport(a *app, dir *string) *cobra.Command {
@@ -21,7 +21,7 @@ func newRunsReport(a *app, dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			written, err := job.Report(path, logs, a.DryRun)
+			written, err := records.Report(path, logs, a.DryRun)
 			if err == nil && a.DryRun {
 				a.Say("would write %s", written.Report)
 			} else if err == nil {

@@ -5,11 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/job"
+	"hone/internal/job/rescore"
+	"hone/internal/job/scoring"
 )
 
 func newRunsRescore(a *app, dir *string) *cobra.Command {
-	var given job.GivenJudge
+	var given scoring.GivenJudge
 	c := &cobra.Command{
 		Use:   "rescore RUN",
 		Short: "Score the episodes of a run by the rewards of this configuration, and show what changes",
@@ -30,16 +31,16 @@ func newRunsRescore(a *app, dir *string) *cobra.Command {
 	return c
 }
 
-func runRescore(ctx context.Context, a *app, path string, given job.GivenJudge) error {
+func runRescore(ctx context.Context, a *app, path string, given scoring.GivenJudge) error {
 	c, err := a.config()
 	if err != nil {
 		return err
 	}
-	changes, failed := job.Rescore(ctx, a.Host, path, c, given)
+	changes, failed := rescore.Run(ctx, a.Host, path, c, given)
 	if changes == nil {
 		return failed
 	}
-	if err := a.Print(changes, job.ChangeRows(changes)); err != nil {
+	if err := a.Print(changes, rescore.ChangeRows(changes)); err != nil {
 		return err
 	}
 	return failed

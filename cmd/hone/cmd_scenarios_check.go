@@ -5,11 +5,11 @@ import (
 
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
-	"hone/internal/job"
+	"hone/internal/job/records"
 )
 
 func newScenariosCheck(a *app) *cobra.Command {
-	var c job.OverlapCheck
+	var c records.OverlapCheck
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Say what of the test split stands in what is learnt from: tasks, calls, tools, servers, and near copies",
@@ -35,7 +35,7 @@ func newScenariosCheck(a *app) *cobra.Command {
 	return cmd
 }
 
-func runScenariosCheck(a *app, c job.OverlapCheck) error {
+func runScenariosCheck(a *app, c records.OverlapCheck) error {
 	found, err := c.Overlap(a.Host)
 	if err != nil {
 		return err

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hone/internal/job"
+	"hone/internal/job/sft"
 )
 
 func newSFT(a *app) *cobra.Command {
-	var f job.SFTAsked
+	var f sft.Asked
 	resume := false
 	c := &cobra.Command{
 		Use:   "sft",
@@ -18,7 +18,7 @@ func newSFT(a *app) *cobra.Command {
 		Example: "  hone sft --data traces/trajectories.jsonl --base-model SmolLM2-135M-Instruct --output-dir out\n" +
 			"  hone sft --data conversations.jsonl --catalog catalog.json --adapter out/final --output-dir out2",
 		Args: arguments(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error { return runOnData(c.Context(), a, f, resume, job.Env.SFT) },
+		RunE: func(c *cobra.Command, _ []string) error { return runOnData(c.Context(), a, f, resume, sft.Run) },
 	}
 	c.Flags().StringVar(&f.Data, "data", "", "a file or folder of conversations or trajectories, in any format that hone data reads")
 	c.Flags().StringVar(&f.Catalog, "catalog", "", "tools of rows that name none (default catalog.json beside the data, where there is one)")

@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/grpo"
 	"hone/internal/toolset"
 )
 
 // Flags have the names that users of other trainers know.
 func newTrain(a *app) *cobra.Command {
-	var f job.TrainAsked
+	var f grpo.Asked
 	var servers toolset.Source
 	resume := false
 	c := &cobra.Command{
@@ -38,7 +38,7 @@ func newTrain(a *app) *cobra.Command {
 
 const numGPUsUsage = "GPUs to use: n is engine.backend: cuda and engine.devices: n; 0 leaves both to the configuration"
 
-func runTrain(ctx context.Context, a *app, f job.TrainAsked, from toolset.Source, resume bool) error {
+func runTrain(ctx context.Context, a *app, f grpo.Asked, from toolset.Source, resume bool) error {
 	if f.Output == "" {
 		return noOutput()
 	}
@@ -49,7 +49,7 @@ func runTrain(ctx context.Context, a *app, f job.TrainAsked, from toolset.Source
 	if err != nil {
 		return err
 	}
-	return a.jobs(c).Train(ctx, c, f, from)
+	return grpo.Run(ctx, a.jobs(c), c, f, from)
 }
 
 func noOutput() error {

@@ -16,7 +16,7 @@ import (
 	"hone/internal/console/sanitize"
 	"hone/internal/data/formats"
 	"hone/internal/host"
-	"hone/internal/job"
+	"hone/internal/job/inputs"
 )
 
 // Collected episodes are those of the configuration: set up, bounded in tokens and in the tools' working time, each with its outcome.
@@ -136,7 +136,7 @@ func TestCollectGold(t *testing.T) {
 	if got := sold(); !slices.Equal(got, []string{"hat", "cap", "bow"}) {
 		t.Errorf("sold %q", got)
 	}
-	d, err := job.ReadConversations("shown/trajectories.jsonl", "")
+	d, err := inputs.ReadConversations("shown/trajectories.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}

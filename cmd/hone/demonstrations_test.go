@@ -20,7 +20,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/toolset"
 )
 
@@ -47,7 +47,7 @@ func TestDemonstrationsHaveTheirEpisodesPrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := job.Open(t.Context(), a.Host, c, servers, "")
+	l, err := episodes.Open(t.Context(), a.Host, c, servers, "")
 	if err != nil {
 		t.Fatal(err)
 	}

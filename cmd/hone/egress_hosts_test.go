@@ -14,7 +14,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/toolset"
@@ -59,7 +59,7 @@ func TestServerWithHosts(t *testing.T) {
 	}
 	a := toyApp(&bytes.Buffer{}, nil)
 	a.Helper = []string{helper, sandboxVerb}
-	l, err := job.Open(t.Context(), a.Host, config.Default(), servers, "")
+	l, err := episodes.Open(t.Context(), a.Host, config.Default(), servers, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hone/internal/job"
+	"hone/internal/job/scoring"
 	"hone/internal/mcp/scan"
 	"hone/internal/serve/local"
 	"hone/internal/toolset"
@@ -42,7 +42,7 @@ func agentFlags(a *app, flags *pflag.FlagSet, g *local.Agency) {
 }
 
 // judgeFlags registers the flags of a verb that has a judge.
-func judgeFlags(flags *pflag.FlagSet, given *job.GivenJudge) {
+func judgeFlags(flags *pflag.FlagSet, given *scoring.GivenJudge) {
 	flags.StringVar(&given.Model, "judge-model", "", "model that judges scenarios without checks: PROVIDER/MODEL, http://HOST/v1/MODEL, base, or an adapter's folder (default judge.model)")
 	flags.Float64Var(&given.BudgetUSD, "budget-usd", 0, "US dollars that the judge may cost, reserved before a question is sent (default judge.budget_usd)")
 }

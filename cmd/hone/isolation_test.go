@@ -19,7 +19,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 )
 
@@ -117,7 +117,7 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &app{Host: &host.Host{Talk: sanitize.New(os.Stderr), LookupEnv: os.LookupEnv, Quiet: true, Helper: []string{helper, sandboxVerb}}}
-			l, err := job.Open(t.Context(), a.Host, config.Default(), servers, filepath.Join(dir, "run"))
+			l, err := episodes.Open(t.Context(), a.Host, config.Default(), servers, filepath.Join(dir, "run"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/records"
 )
 
 // arbiter is an endpoint that judges: it gives the ids of a question falling scores, so that places decide, and passes an attempt
@@ -169,7 +169,7 @@ func TestJudgeThatFails(t *testing.T) {
 	if code != int(fault.CodeStopped) || !strings.Contains(said, "judge.on_failure is stop") {
 		t.Errorf("stopped: exit code %d, %s", code, said)
 	}
-	kept, err := job.EpisodesOf("stopped")
+	kept, err := records.EpisodesOf("stopped")
 	if err != nil || len(kept) != 2 {
 		t.Errorf("%d episodes are kept: %v", len(kept), err)
 	}

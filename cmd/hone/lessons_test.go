@@ -13,6 +13,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
+	"hone/internal/job/inputs"
+	"hone/internal/job/records"
 	"hone/internal/run"
 )
 
@@ -67,7 +69,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 
-	d, err := job.ReadConversations("out-all/trajectories.jsonl", "")
+	d, err := inputs.ReadConversations("out-all/trajectories.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 	if !strings.Contains(said.String(), "left out 1 row of the split test") || strings.Contains(said.String(), "validation") {
 		t.Errorf("of the rows that are not learnt from, the one that is measured on is not left out: %s", &said)
 	}
-	if d, err = job.ReadConversations("out-test/trajectories.jsonl", ""); err != nil {
+	if d, err = inputs.ReadConversations("out-test/trajectories.jsonl", ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = d.Demonstrations(toyApp(&said, nil).Host, config.Default()); err == nil || !strings.Contains(err.Error(), "all were left out") {
@@ -128,21 +130,21 @@ func TestLessons(t *testing.T) {
 	judged.ID, judged.Checks = "y", nil
 	tasks := append(list, renamed, judged, scenario.Scenario{ID: "sell", Task: "Sell a hat."}, scenario.Scenario{ID: "lend", Task: "Lend a hat."}, scenario.Scenario{ID: "rent", Task: "Rent a hat."})
 	var said bytes.Buffer
-	if got, want := job.LearntBy("second/final").WarnSame(toyApp(&said, nil).Host, tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
+	if got, want := records.LearntBy("second/final").WarnSame(toyApp(&said, nil).Host, tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if !strings.Contains(said.String(), "warning: the model was trained on 4 of 8 scenarios (a, z, y, sell), as the record of "+here+"/second, "+here+"/first says") {
 		t.Errorf("said %s", &said)
 	}
 	said.Reset()
-	if got := job.LearntBy("first/final").WarnSame(toyApp(&said, nil).Host, tasks); !slices.Equal(got, []string{"sell"}) {
+	if got := records.LearntBy("first/final").WarnSame(toyApp(&said, nil).Host, tasks); !slices.Equal(got, []string{"sell"}) {
 		t.Errorf("the first: %q, %s", got, &said)
 	}
 	said.Reset()
-	if got := job.LearntBy("second/final").WarnSame(toyApp(&said, nil).Host, list[1:]); got != nil || said.Len() > 0 {
+	if got := records.LearntBy("second/final").WarnSame(toyApp(&said, nil).Host, list[1:]); got != nil || said.Len() > 0 {
 		t.Errorf("held out: %q, %s", got, &said)
 	}
-	if got := job.LearntBy("/elsewhere/adapter").WarnSame(toyApp(&said, nil).Host, list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
+	if got := records.LearntBy("/elsewhere/adapter").WarnSame(toyApp(&said, nil).Host, list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
 		t.Errorf("no record: %q, %s", got, &said)
 	}
 }
@@ -174,10 +176,10 @@ func TestLessonsWithPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if got := job.LearntBy("out/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"a"}) {
+	if got := records.LearntBy("out/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("%q, said %s", got, &said)
 	}
-	if s := job.ScenariosOf("out")["a"]; s == nil || s.Hash() != list[0].Hash() {
+	if s := records.ScenariosOf("out")["a"]; s == nil || s.Hash() != list[0].Hash() {
 		t.Errorf("the run's scenario is %+v", s)
 	}
 }

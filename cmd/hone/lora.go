@@ -4,12 +4,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"hone/internal/basemodel"
-	"hone/internal/job"
+	"hone/internal/job/journal"
 )
 
 // trainingFlags registers lora's flags of the verbs that begin an adapter, and where their metrics are asked for.
 func (a *app) trainingFlags(flags *pflag.FlagSet, l *basemodel.GivenLoRA) {
-	flags.StringVar(&a.shownAt, "metrics-address", "", job.AddressUsage)
+	flags.StringVar(&a.shownAt, "metrics-address", "", journal.AddressUsage)
 	l.Given = flags.Changed
 	flags.IntVar(&l.Rank, "lora-rank", 0, "rank of the adapter (default the configuration's lora.rank)")
 	flags.Float64Var(&l.Alpha, "lora-alpha", 0, "alpha of the adapter (default lora.alpha)")

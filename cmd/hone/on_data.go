@@ -7,11 +7,12 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/job"
+	"hone/internal/job/sft"
 	"hone/internal/toolset"
 )
 
 // dataFlags registers the flags of the verbs that train on data.
-func dataFlags(a *app, flags *pflag.FlagSet, f *job.SFTAsked, resume *bool) {
+func dataFlags(a *app, flags *pflag.FlagSet, f *sft.Asked, resume *bool) {
 	flags.StringVar(&f.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	flags.StringVar(&f.Adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	flags.StringVar(&f.Output, "output-dir", "", "run directory; the adapter ends up in its folder final")
@@ -22,7 +23,7 @@ func dataFlags(a *app, flags *pflag.FlagSet, f *job.SFTAsked, resume *bool) {
 }
 
 // runOnData begins such a verb, or goes on with its run.
-func runOnData(ctx context.Context, a *app, f job.SFTAsked, resume bool, verb func(job.Env, context.Context, config.Config, job.SFTAsked) error) error {
+func runOnData(ctx context.Context, a *app, f sft.Asked, resume bool, verb func(context.Context, job.Env, config.Config, sft.Asked) error) error {
 	if f.Output == "" {
 		return noOutput()
 	}
@@ -33,5 +34,5 @@ func runOnData(ctx context.Context, a *app, f job.SFTAsked, resume bool, verb fu
 	if err != nil {
 		return err
 	}
-	return verb(a.jobs(c), ctx, c, f)
+	return verb(ctx, a.jobs(c), c, f)
 }

@@ -12,7 +12,8 @@ import (
 	"hone/internal/data/formats"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/inputs"
 	"hone/internal/text/render"
 )
 
@@ -45,14 +46,14 @@ func TestCollectGoesOnWithAConversation(t *testing.T) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	var f firsts
-	if _, err := job.SequencesOf(toyApp(nil, nil).Host, &basemodel.Model{Renderer: &f}, "out", rows, 10, false); err != nil || len(f.from) != 1 || f.from[0] != 6 {
+	if _, err := inputs.SequencesOf(toyApp(nil, nil).Host, &basemodel.Model{Renderer: &f}, "out", rows, 10, false); err != nil || len(f.from) != 1 || f.from[0] != 6 {
 		t.Errorf("trained from %v, %v", f.from, err)
 	}
 }
 
 // What prompts share is told from the conversations that scenarios begin with.
 func TestOpeningsAreTheScenarios(t *testing.T) {
-	l := &job.Episodes{World: environment.Options{System: "Be a shop."}}
+	l := &episodes.Episodes{World: environment.Options{System: "Be a shop."}}
 	list := []scenario.Scenario{{Task: "a"}, {Messages: []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}}}}
 	if all := l.Openings(list); len(all) != 2 || len(all[0]) != 2 || len(all[1]) != 4 || all[1][0].Content != "Be a shop." || all[1][3].Content != "c" {
 		t.Errorf("%+v", all)

@@ -9,6 +9,8 @@ import (
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/journal"
 	"hone/internal/learn/publish"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -37,7 +39,7 @@ func holding(t *testing.T, sum uint64) *publish.Publisher {
 // adapter that was.
 func TestEpisodesOfOneAdapter(t *testing.T) {
 	workFolder(t, nil)
-	l := &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}, Policy: holding(t, 0xa)}
+	l := &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}, Policy: holding(t, 0xa)}
 	dir, err := run.Create("out", nil, job.Begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)
@@ -46,17 +48,17 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		t.Helper()
 		for _, id := range ids {
 			x := &trajectory.Trajectory{ID: id}
-			if err := (job.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Trajectory("grpo", 5, x); err != nil {
+			if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Trajectory("grpo", 5, x); err != nil {
 				t.Fatal(err)
 			}
-			if err := (job.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Scores("grpo", trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, make([]trajectory.Score, 1)); err != nil {
+			if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Scores("grpo", trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, make([]trajectory.Score, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	kept := func() (ids []string) {
 		t.Helper()
-		ts, err := job.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Trajectories("grpo", 5)
+		ts, err := journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Trajectories("grpo", 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,12 +69,12 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		return ids
 	}
 	put("s/5/0", "s/5/1", "s/5/2")
-	if err := (job.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Metrics("grpo", 5, map[string]float64{"reward": 1}); err != nil {
+	if err := (journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Metrics("grpo", 5, map[string]float64{"reward": 1}); err != nil {
 		t.Fatal(err)
 	}
 	recorded := func() bool {
 		t.Helper()
-		_, ok, err := job.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Recorded("grpo", 5)
+		_, ok, err := journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Recorded("grpo", 5)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/job"
+	"hone/internal/job/inputs"
 )
 
 // politely has a tool that does what it is told, and one that refuses without the protocol's mark.
@@ -46,7 +46,7 @@ func TestUnmarkedRefusals(t *testing.T) {
 	}
 	learns := func(out string) int {
 		t.Helper()
-		d, err := job.ReadConversations(out+"/trajectories.jsonl", "")
+		d, err := inputs.ReadConversations(out+"/trajectories.jsonl", "")
 		if err != nil {
 			t.Fatal(err)
 		}

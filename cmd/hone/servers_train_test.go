@@ -18,7 +18,8 @@ import (
 	"hone/internal/console/sanitize"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/inputs"
+	"hone/internal/job/records"
 )
 
 // toyed is an app over a toy model at toy.gguf, with a configuration whose backend is pure Go.
@@ -125,7 +126,7 @@ func filesystemServer(t *testing.T, servers string, a *app, stdout, stderr *byte
 		t.Errorf("outcomes %s", stdout)
 	}
 	// What the first episode wrote, the second did not read: it answered the template's text, and passed its check.
-	d, err := job.ReadConversations("traces/trajectories.jsonl", "")
+	d, err := inputs.ReadConversations("traces/trajectories.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +254,7 @@ func TestTrainOnDemonstrations(t *testing.T) {
 	if list = append(list, shown...); err != nil || failed != nil {
 		t.Fatal(err, failed)
 	}
-	if got := job.LearntBy("broken/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"hat", "cap"}) {
+	if got := records.LearntBy("broken/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"hat", "cap"}) {
 		t.Errorf("learnt from were %q", got)
 	}
 }

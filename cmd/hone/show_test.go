@@ -13,6 +13,8 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/journal"
 	"hone/internal/mcp"
 	"hone/internal/synth"
 	"hone/internal/toolset"
@@ -83,7 +85,7 @@ func TestShowRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := job.Journal{Dir: dir, Say: t.Logf, Episodes: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
+	log := journal.Journal{Dir: dir, Say: t.Logf, Episodes: &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
 	for step := range 30 {
 		metrics := map[string]float64{"loss": 1 / float64(step+1), "reward": float64(step)}
 		if step == 29 {

@@ -16,7 +16,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/policy"
 	"hone/internal/testing/policytest"
@@ -115,7 +115,7 @@ func tasksOn(t *testing.T, names ...string) (left map[string][]wrongEpisode) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := job.Open(t.Context(), toyApp(&bytes.Buffer{}, nil).Host, config.Default(), servers, "")
+		l, err := episodes.Open(t.Context(), toyApp(&bytes.Buffer{}, nil).Host, config.Default(), servers, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func tasksOn(t *testing.T, names ...string) (left map[string][]wrongEpisode) {
 }
 
 // playTasks plays each scenario's right episode and its wrong ones, and takes those off the list.
-func playTasks(t *testing.T, l *job.Episodes, list []scenario.Scenario, wrong map[string][]wrongEpisode) {
+func playTasks(t *testing.T, l *episodes.Episodes, list []scenario.Scenario, wrong map[string][]wrongEpisode) {
 	var rows []scenario.Scenario // each episode is a row of its own
 	var want []wrongEpisode
 	for _, s := range list {

@@ -19,6 +19,9 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/inputs"
+	"hone/internal/job/journal"
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -68,7 +71,7 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 		if err != nil || bytes.Contains(text, []byte(`"tools"`)) || bytes.Contains(text, []byte(`"properties"`)) {
 			t.Errorf("the catalog is written again: %v, %s", err, text)
 		}
-		d, err := job.ReadConversations("out/trajectories.jsonl", "")
+		d, err := inputs.ReadConversations("out/trajectories.jsonl", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +125,7 @@ func TestRowsWithoutToolsShowAnEpisodes(t *testing.T) {
 		if code != 0 || !strings.Contains(said, want.says) || want.says == "" && strings.Contains(said, "name no tools") {
 			t.Errorf("%s: exit code %d, %s", setting, code, said)
 		}
-		d, err := job.ReadConversations("rows.jsonl", "")
+		d, err := inputs.ReadConversations("rows.jsonl", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +189,7 @@ func TestSearchedEpisode(t *testing.T) {
 	if got.Reward != 1.9 || got.Shown == nil || len(got.Shown.Own) != 1 || got.Shown.Own[0].Name != "search_tools" || len(got.Shown.Names) != 0 || got.Shown.All {
 		t.Errorf("earned %g of 1.9, shown %+v, terms %+v", got.Reward, got.Shown, got.Terms)
 	}
-	d, err := job.ReadConversations("out/trajectories.jsonl", "")
+	d, err := inputs.ReadConversations("out/trajectories.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +206,7 @@ func TestSearchedEpisode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	success := (&job.Episodes{Set: &toolset.Set{}}).Criteria(job.ByID(list), nil)
+	success := (&episodes.Episodes{Set: &toolset.Set{}}).Criteria(scenario.ByID(list), nil)
 	if rows := stats.NewSystem("", []*trajectory.Trajectory{&got}, success).Rows; !rows[0].FirstCall || !rows[0].Episode || rows[0].NumExtraCalls != 0 || rows[0].NumGold != 1 {
 		t.Error("an evaluation counts the search as a call")
 	}
@@ -234,7 +237,7 @@ func TestLogKeepsShownTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	log := job.Journal{Dir: dir, Say: t.Logf, Episodes: &job.Episodes{Set: &toolset.Set{Catalog: catalog}}}
+	log := journal.Journal{Dir: dir, Say: t.Logf, Episodes: &episodes.Episodes{Set: &toolset.Set{Catalog: catalog}}}
 	all := catalog.Tools()
 	for id, tools := range map[string][]chat.Tool{"whole": all, "chosen": all[1:], "searched": {{Name: "search_tools", InputSchema: json.RawMessage(`{}`)}}} {
 		if err := log.Trajectory("grpo", 0, &trajectory.Trajectory{ID: id, Tools: tools}); err != nil {

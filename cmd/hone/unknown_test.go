@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/job"
+	"hone/internal/job/inputs"
 )
 
 // shortly answers with a summary that says nothing of what was asked, or with a record.
@@ -44,7 +44,7 @@ func TestUnknownAnswers(t *testing.T) {
 	}
 	learns := func(out string) int {
 		t.Helper()
-		d, err := job.ReadConversations(out+"/trajectories.jsonl", "")
+		d, err := inputs.ReadConversations(out+"/trajectories.jsonl", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/job"
+	"hone/internal/job/dpo"
+	"hone/internal/job/grpo"
+	"hone/internal/job/sft"
 	"hone/internal/proxy/sidecar"
 	"hone/internal/toolset"
 )
@@ -14,9 +17,9 @@ import (
 func (a *app) verbs() job.Verbs {
 	return job.Verbs{
 		{Name: "collect", Finished: job.AllFinished}, // which scenarios it is given is not kept
-		{Name: "sft", Finished: job.HasAdapter, Resume: job.ResumeSFT},
-		{Name: "dpo", Finished: job.HasAdapter, Resume: job.ResumeDPO},
-		{Name: "train", Finished: job.HasAdapter, Resume: job.ResumeTrain},
+		{Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume},
+		{Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume},
+		{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume},
 		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
 		{Name: sidecar.TrainVerb, Finished: job.HasAdapter, Resume: sidecar.Resume},
 		{Name: "demo", Finished: demo.Ended, Resume: demo.Resume},

@@ -28,7 +28,9 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/scoring"
+	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
@@ -132,7 +134,7 @@ func (w wired) episodes() []acting {
 	o, e, s := last[rollout.Options](w, "train"), last[rollout.Options](w, "eval"), last[reward.Scorer](w, "train")
 	in, measured := last[environment.Options](w, "train"), last[environment.Options](w, "eval")
 	var drawn policy.Request
-	cut := e.Policy.(rollout.Sampled).Sampler.(job.Truncated)
+	cut := e.Policy.(rollout.Sampled).Sampler.(episodes.Truncated)
 	cut.Sampler = asking{&drawn}
 	if _, err := cut.Sample(w.t.Context(), policy.Request{}); err != nil {
 		w.t.Fatal(err)
@@ -387,10 +389,10 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"grpo.staleness", func() int {
 			c := config.Default()
 			c.GRPO.Staleness = 1
-			return added[*recipe.Overlap](job.GRPOOf(c, 0)).Staleness
+			return added[*recipe.Overlap](settings.GRPOOf(c, 0)).Staleness
 		}(), 1},
 		{"rewards.rating", func() float64 {
-			s, _ := job.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)
+			s, _ := scoring.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)
 			return s.Rating
 		}(), 21.0},
 		{"sft.unroll", unrolled, []string{"1 row of", "2 rows of", "2 rows of"}},
@@ -430,7 +432,7 @@ judge: {model: court/m, fallback: %q, rubric: rubric.yaml, reference: reference.
 	c, err := config.Load("judge.yaml")
 	if err == nil {
 		c.Judge.BudgetUSD = 0 // the fallback has no price
-		_, err = job.JudgeOf(toyApp(&strings.Builder{}, nil).Host, c)
+		_, err = scoring.JudgeOf(toyApp(&strings.Builder{}, nil).Host, c)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -443,19 +445,19 @@ judge: {model: court/m, fallback: %q, rubric: rubric.yaml, reference: reference.
 			asked = append(asked, o)
 		}
 	}
-	x, err := job.JudgeOf(a.Host, c)
+	x, err := scoring.JudgeOf(a.Host, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Judge.Fallback, c.Judge.BudgetUSD = court.URL+"/v1/second", 0
-	both, err := job.JudgeOf(a.Host, c)
+	both, err := scoring.JudgeOf(a.Host, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o, e, term := x.Options, asked[0], x.Term(c)
 	unpriced := c
 	unpriced.Judge.BudgetUSD = 1
-	_, err = job.JudgeOf(a.Host, unpriced)
+	_, err = scoring.JudgeOf(a.Host, unpriced)
 	return []acting{
 		{"judge.model", o.Model.Name(), "court/m"}, {"judge.fallback", both.Options.Fallback.Name(), court.URL + "/v1/second"}, {"judge.rubric", o.Rubric.Name, "ours"},
 		{"judge.reference", o.Reference("a")["secret"], "red"}, {"judge.scenarios", term.All, true}, {"rewards.judge", term.Weight, 23.0}, {"judge.samples", o.Samples, 3},
@@ -484,11 +486,11 @@ func (w wired) away(t *testing.T) []acting {
 	var o away.Options
 	a := toyApp(&strings.Builder{}, map[string]string{"OUR_KEY": "sesame"})
 	a.Opening = func(x any) { o = x.(away.Options) }
-	var l job.Episodes
+	var l episodes.Episodes
 	if err := l.OpenSampler(t.Context(), a.Host, c, "run", true, nil); err != nil {
 		t.Fatal(err)
 	}
-	root, there := job.PoliciesOf(c.Sampler, "run")
+	root, there := episodes.PoliciesOf(c.Sampler, "run")
 	return []acting{
 		{"sampler.url", o.URL, answers.URL}, {"sampler.api", o.API, away.SGLang}, {"sampler.model", o.Model, "large"}, {"sampler.key_env", string(o.Key), "sesame"},
 		{"sampler.slots", o.Slots, 7}, {"sampler.adapters", root, "given"}, {"sampler.adapters_there", there, "/given"}, {"sampler.timeout", o.Timeout, 96 * time.Second},

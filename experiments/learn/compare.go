@@ -21,6 +21,11 @@ import (
 	"hone/internal/host"
 	"hone/internal/host/assets"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/journal"
+	"hone/internal/job/records"
+	"hone/internal/job/scoring"
+	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -195,7 +200,7 @@ type experiment struct {
 }
 
 // open opens servers and model, on tasks that are executed, or read back. Its episodes must be closed.
-func (d *experiment) open(ctx context.Context) (l *job.Episodes, tasks calc.Tasks, err error) {
+func (d *experiment) open(ctx context.Context) (l *episodes.Episodes, tasks calc.Tasks, err error) {
 	from, only := d.servers, []string(nil)
 	if d.size.File == "" {
 		from, only = toolset.Source{File: d.c.MCP.Config}, calc.Tools(d.size.Few)
@@ -204,7 +209,7 @@ func (d *experiment) open(ctx context.Context) (l *job.Episodes, tasks calc.Task
 	if err != nil {
 		return nil, tasks, err
 	}
-	if l, err = job.Open(ctx, d.Host, d.c, servers, "", only...); err != nil {
+	if l, err = episodes.Open(ctx, d.Host, d.c, servers, "", only...); err != nil {
 		return nil, tasks, err
 	}
 	defer func() {
@@ -240,11 +245,11 @@ func (d experiment) compare(ctx context.Context, k kept) (err error) {
 	}
 	defer l.Close()
 	validation := l.Validation(d.c, tasks.Validation)
-	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: d.mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
+	track := journal.StartTracking(d.Env, d.c.Metrics, d.dir, journal.Tracked{Main: d.mainOf(k.Arms), Engine: l.Model.Engine, Measures: validation != nil})
 	defer func() { track.Close(err) }()
 	s := comparison{experiment: d, episodes: l, tasks: tasks, kept: k, validation: track.Validation(validation), track: track,
 		trainer: track.Trainer(l.Trainer, metrics.Train), publisher: track.Publisher(l.Policy),
-		log: job.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track}, progress: track.Progress(d.Progress(l.Speaker.NumSlots()))}
+		log: journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track}, progress: track.Progress(d.Progress(l.Speaker.NumSlots()))}
 	systems, err := s.run(ctx, k.Arms)
 	if err != nil {
 		return err
@@ -260,20 +265,20 @@ func (d experiment) mainOf(arms []string) string {
 	case len(arms) > 0:
 		return arms[0]
 	}
-	return job.SFTOf(d.c).Stage
+	return settings.SFTOf(d.c).Stage
 }
 
 // comparison is one in an open environment.
 type comparison struct {
 	experiment
-	episodes *job.Episodes
+	episodes *episodes.Episodes
 	tasks    calc.Tasks
 	kept     kept
-	log      job.Journal
+	log      journal.Journal
 	progress recipe.Progress
 
 	validation *recipe.Validation // of GRPO, while it trains; nil: none
-	track      *job.Track
+	track      *journal.Track
 	trainer    recipe.Trainer
 	publisher  recipe.Publisher
 }
@@ -284,7 +289,7 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 	if err != nil {
 		return nil, err
 	}
-	pipeline := demo.PipelineOf(s.c, job.MaxMismatch(s.episodes.Model))
+	pipeline := demo.PipelineOf(s.c, episodes.MaxMismatch(s.episodes.Model))
 	var systems []recipe.System
 	evaluate := func(name string) error {
 		ts, err := recipe.Evaluation{Stage: report.EvalStage + name, Runner: s.track.Evaluation(s.episodes.Evaluation(s.c.Eval)), Scorer: s.episodes.Scorer, Log: s.log, Progress: s.progress}.Run(ctx, s.tasks.Test)
@@ -341,10 +346,10 @@ func supervisedSteps(c config.Config) int {
 
 // arm trains one arm from the adapter that is loaded.
 func (s comparison) arm(ctx context.Context, name string) (err error) {
-	grpo := demo.PipelineOf(s.c, job.MaxMismatch(s.episodes.Model)).GRPO
+	grpo := demo.PipelineOf(s.c, episodes.MaxMismatch(s.episodes.Model)).GRPO
 	sampled := func() recipe.Runner { return s.track.Rollouts(s.episodes.Rollouts(s.c.Rollout.Temperature)) }
 	steps := supervisedSteps(s.c)
-	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
+	optimizer := settings.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.kept.SFTRate
 	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(list []scenario.Solved) error {
@@ -360,7 +365,7 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 	case ArmGold:
 		return supervised(s.tasks.Solutions)
 	case ArmRejection, ArmRFT:
-		success := s.episodes.Criteria(job.ByID(s.tasks.Train), nil)
+		success := s.episodes.Criteria(scenario.ByID(s.tasks.Train), nil)
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
 		if name == ArmRFT {
 			if r.Beside, err = s.episodes.Rows(s.tasks.Demonstrations); err != nil {
@@ -382,7 +387,7 @@ func (s comparison) arm(ctx context.Context, name string) (err error) {
 		}
 		grpo.Show(shown)
 		s.Opens(grpo)
-		var scorer recipe.Scorer = job.ByTurn(s.c, s.episodes.Scorer)
+		var scorer recipe.Scorer = scoring.ByTurn(s.c, s.episodes.Scorer)
 		if s.kept.RewardNoise > 0 {
 			scorer = noisy{Scorer: scorer, share: s.kept.RewardNoise, most: s.episodes.Scorer.Max, seed: s.c.Seed}
 		}
@@ -403,7 +408,7 @@ type comparisonSummary struct {
 
 // page writes the report of what is measured so far.
 func (s comparison) page(systems []recipe.System) (stats.Results, error) {
-	_, n, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
+	_, n, err := records.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
 		p.Say("device", s.episodes.Model.Engine.Description())
 		p.Say("split", s.size.EvalSplit())
 		p.Pairs = pairsOf(systems)

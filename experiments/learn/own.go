@@ -11,24 +11,27 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/collect"
+	"hone/internal/job/episodes"
+	"hone/internal/job/inputs"
+	"hone/internal/job/journal"
 	"hone/internal/recipe"
 	"hone/internal/toolset"
 )
 
 // own are the scenarios of a user's file in the place of the demo's, which the servers of l must be able to run. The start's demonstrations are shown of some of the training split,
 // drawn by the seed; GRPO has the others.
-func (d experiment) own(l *job.Episodes) (t calc.Tasks, err error) {
+func (d experiment) own(l *episodes.Episodes) (t calc.Tasks, err error) {
 	list, err := scenario.Load(d.c.Scenarios.File)
 	if err == nil {
-		err = job.Scored(list, d.c.Scenarios.File, "", false)
+		err = inputs.Scored(list, d.c.Scenarios.File, "", false)
 	}
 	if err != nil {
 		return t, err
 	}
 	t.Size = d.size
-	if t.Train, err = job.OfSplit(list, scenario.Train, d.c.Scenarios.File); err == nil {
-		t.Test, err = job.OfSplit(list, d.size.EvalSplit(), d.c.Scenarios.File)
+	if t.Train, err = inputs.OfSplit(list, scenario.Train, d.c.Scenarios.File); err == nil {
+		t.Test, err = inputs.OfSplit(list, d.size.EvalSplit(), d.c.Scenarios.File)
 	}
 	if err == nil {
 		err = l.Runnable(d.c, list)
@@ -89,18 +92,18 @@ func drawnTools(list []scenario.Scenario, n int, random *rand.Rand) map[string]b
 
 // show makes the demonstrations that the start is trained on: the gold calls of training scenarios, made on the live servers, where they pass every
 // check. What is shown is no task of GRPO's; of all others that pass there are solutions.
-func (d experiment) show(ctx context.Context, l *job.Episodes, t *calc.Tasks) error {
-	if err := l.MakesGold(); err != nil {
+func (d experiment) show(ctx context.Context, l *episodes.Episodes, t *calc.Tasks) error {
+	if err := collect.MakesGold(l); err != nil {
 		return err
 	}
 	var gold []scenario.Scenario
 	for _, s := range t.Train {
-		if job.HasGold(&s) && len(s.Messages) == 0 { // nothing is to learn from earlier turns
+		if collect.HasGold(&s) && len(s.Messages) == 0 { // nothing is to learn from earlier turns
 			gold = append(gold, s)
 		}
 	}
-	episodes, err := recipe.Evaluation{Stage: shownStage, Runner: l.Runner(job.Gold(gold), 1), Scorer: l.Scorer,
-		Log: job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, Progress: d.Progress(1)}.Run(ctx, gold)
+	episodes, err := recipe.Evaluation{Stage: shownStage, Runner: l.Runner(collect.Gold(gold), 1), Scorer: l.Scorer,
+		Log: journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, Progress: d.Progress(1)}.Run(ctx, gold)
 	if err != nil {
 		return err
 	}

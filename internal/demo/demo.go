@@ -17,6 +17,9 @@ import (
 	"hone/internal/host"
 	"hone/internal/host/assets"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/journal"
+	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -119,12 +122,12 @@ func (d demo) finish(ctx context.Context) error {
 }
 
 // open opens servers and model, on tasks that are executed, or read back. Its episodes must be closed.
-func (d *demo) open(ctx context.Context) (l *job.Episodes, tasks calc.Tasks, err error) {
+func (d *demo) open(ctx context.Context) (l *episodes.Episodes, tasks calc.Tasks, err error) {
 	servers, err := toolset.LoadServers(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
 	if err != nil {
 		return nil, tasks, err
 	}
-	if l, err = job.Open(ctx, d.Host, d.c, servers, "", calc.Tools(!d.fit.Full)...); err != nil {
+	if l, err = episodes.Open(ctx, d.Host, d.c, servers, "", calc.Tools(!d.fit.Full)...); err != nil {
 		return nil, tasks, err
 	}
 	defer func() {
@@ -157,24 +160,24 @@ func (d demo) run(ctx context.Context) (err error) {
 	if err := recipe.Publish(l.Policy, baseStage); err != nil {
 		return err
 	}
-	journal := job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}
-	chosen, err := d.chosen(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval), Scorer: l.Scorer, Log: journal, Progress: whole.report}, l)
+	log := journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l}
+	chosen, err := d.chosen(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval), Scorer: l.Scorer, Log: log, Progress: whole.report}, l)
 	if err != nil {
 		return err
 	}
 	data.Test, data.Demonstrations = data.Test[:min(len(data.Test), chosen.Tests)], data.Demonstrations[:min(len(data.Demonstrations), chosen.Rows)]
 	d.c.GRPO.Steps, d.c.GRPO.ScenariosPerStep = chosen.Steps, chosen.Episodes/d.c.GRPO.GroupSize
 	whole.expect(chosen)
-	p := PipelineOf(d.c, job.MaxMismatch(l.Model))
+	p := PipelineOf(d.c, episodes.MaxMismatch(l.Model))
 	if err := l.Stage(&p.GRPO, data.Train); err != nil {
 		return err
 	}
 	p.GRPO.Show(data.Demonstrations)
-	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
+	track := journal.StartTracking(d.Env, d.c.Metrics, d.dir, journal.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
 	defer func() { track.Close(err) }()
-	journal.Track = track
+	log.Track = track
 	_, err = p.Run(ctx, data, track.Rollouts(l.Rollouts(d.c.Rollout.Temperature)), track.Evaluation(l.Evaluation(d.c.Eval)), track.Scores(l.Scorer, metrics.Score),
-		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), journal, track.Progress(whole.report))
+		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(whole.report))
 	if err != nil {
 		return err
 	}
@@ -186,13 +189,13 @@ func (d demo) run(ctx context.Context) (err error) {
 
 // PipelineOf are the stages of a configuration, SFT with a checkpoint every few steps.
 func PipelineOf(c config.Config, maxMismatch float64) recipe.Pipeline {
-	p := recipe.Pipeline{SFT: job.SFTOf(c), GRPO: job.GRPOOf(c, maxMismatch)}
+	p := recipe.Pipeline{SFT: settings.SFTOf(c), GRPO: settings.GRPOOf(c, maxMismatch)}
 	p.SFT.CheckpointEvery = 5
 	return p
 }
 
 // data renders the demonstrations as training rows.
-func (d demo) data(l *job.Episodes, t calc.Tasks) (recipe.Data, error) {
+func (d demo) data(l *episodes.Episodes, t calc.Tasks) (recipe.Data, error) {
 	rows, err := l.Rows(t.Demonstrations)
 	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
 }

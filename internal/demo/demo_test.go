@@ -16,6 +16,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/job/settings"
 	"hone/internal/run"
 )
 
@@ -24,11 +25,11 @@ func TestPipeline(t *testing.T) {
 	c := config.Default()
 	c.Seed, c.SFT.Epochs, c.GRPO.Steps, c.GRPO.ClipHigh, c.GRPO.Optimizer.Epsilon, c.Rollout.Temperature = 7, 5, 11, 0.31, 0.0017, 0.71
 	got := PipelineOf(c, 0.5)
-	sft := job.SFTOf(c)
+	sft := settings.SFTOf(c)
 	if sft.CheckpointEvery = got.SFT.CheckpointEvery; !reflect.DeepEqual(got.SFT, sft) || got.SFT.CheckpointEvery != 5 {
 		t.Errorf("%+v, want %+v", got.SFT, sft)
 	}
-	if want := job.GRPOOf(c, 0.5); !reflect.DeepEqual(got.GRPO, want) || got.GRPO.MaxMismatch != 0.5 {
+	if want := settings.GRPOOf(c, 0.5); !reflect.DeepEqual(got.GRPO, want) || got.GRPO.MaxMismatch != 0.5 {
 		t.Errorf("%+v, want %+v", got.GRPO, want)
 	}
 }

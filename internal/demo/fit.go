@@ -13,6 +13,7 @@ import (
 
 	"hone/internal/demo/calc"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -136,7 +137,7 @@ func (c choice) String() string {
 }
 
 // chosen is what this or an earlier attempt chose.
-func (d *demo) chosen(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *job.Episodes) (c choice, err error) {
+func (d *demo) chosen(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes) (c choice, err error) {
 	text, err := os.ReadFile(filepath.Join(d.dir.Path, choiceFile))
 	switch {
 	case err == nil:
@@ -156,7 +157,7 @@ func (d *demo) chosen(ctx context.Context, data recipe.Data, evaluation recipe.E
 }
 
 // choose measures the machine and chooses.
-func (d *demo) choose(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *job.Episodes) (choice, error) {
+func (d *demo) choose(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes) (choice, error) {
 	p, err := d.measure(ctx, data, evaluation, l)
 	if err != nil {
 		return choice{}, err
@@ -176,7 +177,7 @@ func (d *demo) choose(ctx context.Context, data recipe.Data, evaluation recipe.E
 }
 
 // measure times the first episodes of the base model's evaluation, which are kept as its own, and one gradient, which is not applied.
-func (d *demo) measure(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *job.Episodes) (p pace, err error) {
+func (d *demo) measure(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes) (p pace, err error) {
 	p.Opening = time.Since(d.began).Seconds()
 	began, fresh := time.Now(), 0
 	for rest := data.Test; fresh == 0 && len(rest) > 0; { // an earlier attempt may have left some, which take no time

@@ -8,9 +8,11 @@ import (
 	"syscall"
 	"time"
 
+	"hone/internal/basemodel"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/records"
 	"hone/internal/recipe"
 	"hone/internal/report"
 )
@@ -38,9 +40,9 @@ type demoDelta struct {
 }
 
 // report writes report.html and results.json, and prints the summary.
-func (d demo) report(data recipe.Data, l *job.Episodes, pipeline time.Duration) error {
+func (d demo) report(data recipe.Data, l *episodes.Episodes, pipeline time.Duration) error {
 	sampling, training := l.Sampler.Stats(), l.Trainer.Seconds
-	p, n, err := job.WritePage(d.Host, d.dir.Path, func(p *report.Page) {
+	p, n, err := records.WritePage(d.Host, d.dir.Path, func(p *report.Page) {
 		p.Say("demonstrations", fmt.Sprint(len(data.Demonstrations)))
 		p.Say("device", l.Model.Engine.Description())
 		p.Parts = []stats.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
@@ -56,7 +58,7 @@ func (d demo) report(data recipe.Data, l *job.Episodes, pipeline time.Duration) 
 	return d.print(n.Results, l.Trainer, sampling.Decoded, sampling.BusySeconds)
 }
 
-func (d demo) print(results stats.Results, l *job.Trainer, decoded int, busy float64) error {
+func (d demo) print(results stats.Results, l *basemodel.Trainer, decoded int, busy float64) error {
 	s := demoSummary{Base: results.Systems["base"], SFT: results.Systems["sft"], GRPO: results.Systems["grpo"],
 		Deltas: map[string]demoDelta{}, Seconds: time.Since(d.began).Seconds(), Seed: d.c.Seed,
 		Orchestration: results.OrchestrationShare, PeakRSSMB: peakRSS()}

@@ -18,7 +18,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job"
+	"hone/internal/job/records"
 	"hone/internal/run"
 )
 
@@ -37,7 +37,7 @@ func Tasks(ctx context.Context, h *host.Host, dir *run.Dir, c config.Config, siz
 
 // KeptTasks are the tasks that an earlier attempt executed, if one did.
 func KeptTasks(dir *run.Dir, size calc.Size) (t calc.Tasks, ok bool, err error) {
-	path := filepath.Join(dir.Path, job.TasksFile)
+	path := filepath.Join(dir.Path, records.TasksFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, false, nil
@@ -56,7 +56,7 @@ func KeptTasks(dir *run.Dir, size calc.Size) (t calc.Tasks, ok bool, err error) 
 		return t, false, &fault.Error{Code: fault.CodeUsage, What: "the run cannot go on", Where: path,
 			Why: "the hone that began it did not keep of which scenarios its demonstrations are", Next: "begin it again, with another --output-dir"}
 	}
-	return t, true, dir.AddInput(run.Input{Name: job.TasksFile, Data: text}) // a kill may have come before its sum
+	return t, true, dir.AddInput(run.Input{Name: records.TasksFile, Data: text}) // a kill may have come before its sum
 }
 
 // KeepTasks keeps tasks for a run that goes on.
@@ -65,7 +65,7 @@ func KeepTasks(dir *run.Dir, t calc.Tasks) error {
 	if err != nil {
 		return err
 	}
-	return dir.AddInput(run.Input{Name: job.TasksFile, Data: text})
+	return dir.AddInput(run.Input{Name: records.TasksFile, Data: text})
 }
 
 // execute makes the tasks of all splits on the live server.

@@ -13,6 +13,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/llm"
 )
 
@@ -20,7 +21,7 @@ import (
 type bench struct {
 	*job.Job
 	tasks []scenario.Scenario
-	local *job.Episodes // the servers, and the base model once it is needed
+	local *episodes.Episodes // the servers, and the base model once it is needed
 	given config.Config
 	under string        // the adapter folder that the model was opened for
 	now   config.Config // and given as that settles it
@@ -37,7 +38,7 @@ type bench struct {
 
 // stand is a system that speaks in episodes.
 type stand struct {
-	*job.Episodes
+	*episodes.Episodes
 	rollout.Policy
 	who      speaker       // for the key of an episode
 	settings config.Config // under which it speaks

@@ -14,6 +14,7 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/llm"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -62,7 +63,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 			return nil, err
 		}
 	}
-	l, err := job.Open(ctx, j.Host, j.Config, servers, j.Path)
+	l, err := episodes.Open(ctx, j.Host, j.Config, servers, j.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/mcp"
@@ -285,7 +286,7 @@ func TestEnters(t *testing.T) {
 	turn := func(n int) []trajectory.Turn {
 		return []trajectory.Turn{{BridgeIDs: make([]int32, 4), CompletionIDs: make([]int32, n)}}
 	}
-	s := stand{Episodes: &job.Episodes{Room: 10}}
+	s := stand{Episodes: &episodes.Episodes{Room: 10}}
 	s.Options.MaxTokens = 5
 	for _, row := range []struct {
 		t    trajectory.Trajectory
@@ -355,7 +356,7 @@ func TestOrderOfAnEarlyStop(t *testing.T) {
 // Differences that were known before the last block are those of confidence sequences in the order in which the scenarios are run, and hold
 // together: of three systems each has a third of the chance to miss, also where one system was given up.
 func TestKnownDifferences(t *testing.T) {
-	b := &bench{Job: &job.Job{Config: config.Default()}, local: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
+	b := &bench{Job: &job.Job{Config: config.Default()}, local: &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
 	b.Config.Eval.StopEarly = 1
 	var systems []*measuring
 	var rows [3][]stats.Row
@@ -381,7 +382,7 @@ func TestKnownDifferences(t *testing.T) {
 		}
 	}
 	for i, m := range systems { // in two parts
-		m.criteria = b.local.Criteria(job.ByID(b.tasks), nil)
+		m.criteria = b.local.Criteria(scenario.ByID(b.tasks), nil)
 		m.add(episodes[i][:7], b.tasks[:7])
 		m.add(episodes[i][7:], b.tasks[7:])
 		if len(m.found.Rows) != 60 || len(m.found.Episodes) != 60 || m.found.Episodes[9].Scenario.ID != "9" {
@@ -455,7 +456,7 @@ func TestEvaluationOfBefore(t *testing.T) {
 
 // What the key is made of is what the bench has.
 func TestCircumstances(t *testing.T) {
-	b := &bench{Job: &job.Job{Config: config.Default()}, servers: "s", local: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t", Servers: []mcp.ServerTools{{Name: "shop", Version: "1.2"}}}}}}
+	b := &bench{Job: &job.Job{Config: config.Default()}, servers: "s", local: &episodes.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t", Servers: []mcp.ServerTools{{Name: "shop", Version: "1.2"}}}}}}
 	b.Config.Seed = 7
 	who := speaker{URL: "http://x/v1", Model: "m"}
 	got := b.circumstancesOf(who, b.Config)
@@ -525,7 +526,7 @@ func (c *counted) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 
 // What an earlier attempt kept of a system is read once, and not again for each part; what is taken from elsewhere is among it.
 func TestKeptEpisodesAreReadOnce(t *testing.T) {
-	log := &counted{unkept: unkept{episodes: &job.Episodes{}, reused: map[string][]recipe.Kept{"eval_x": {{Trajectory: &trajectory.Trajectory{ID: "a"}}}}}}
+	log := &counted{unkept: unkept{episodes: &episodes.Episodes{}, reused: map[string][]recipe.Kept{"eval_x": {{Trajectory: &trajectory.Trajectory{ID: "a"}}}}}}
 	r := &remembered{EvaluationLog: log}
 	for i := range 3 {
 		kept, err := r.Trajectories("eval_x", 0)
@@ -567,7 +568,7 @@ func TestReuseTakesWhatEnters(t *testing.T) {
 		if b.earlier, err = earlierEpisodes(b.Job, []string{"earlier"}); err != nil {
 			t.Fatal(err)
 		}
-		s := stand{Episodes: &job.Episodes{Room: room, KeyOf: func(t *trajectory.Trajectory) string { return t.ScenarioID }}}
+		s := stand{Episodes: &episodes.Episodes{Room: room, KeyOf: func(t *trajectory.Trajectory) string { return t.ScenarioID }}}
 		log := &unkept{episodes: s.Episodes, reused: map[string][]recipe.Kept{}}
 		n, err := b.reuse(s, "eval_model", []scenario.Scenario{{ID: "long"}, {ID: "short"}, {ID: "other"}}, log)
 		if err != nil || n != len(want) {

@@ -13,6 +13,10 @@ import (
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/journal"
+	"hone/internal/job/records"
+	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -41,13 +45,13 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	if err := b.begin(); err != nil {
 		return nil, err
 	}
-	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{}, mayStop: b.Config.Eval.StopEarly > 0}
+	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: settings.IntervalsOf(b.Config)}, Reused: map[string]int{}, mayStop: b.Config.Eval.StopEarly > 0}
 	b.Opens(out.Bootstrap)
 	out.Drawn, out.DrawnFrom = b.Kept.Evaluation.Drawn(len(b.tasks), b.Config.Seed), b.Kept.Evaluation.DrawnFrom
 	var systems []*measuring
-	learnt := job.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
+	learnt := records.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
 	for _, s := range b.Kept.Evaluation.Systems {
-		systems = append(systems, &measuring{System: s, criteria: b.local.Criteria(job.ByID(b.tasks), learnt[s.Name]),
+		systems = append(systems, &measuring{System: s, criteria: b.local.Criteria(scenario.ByID(b.tasks), learnt[s.Name]),
 			found: stats.System{Name: s.Name, Model: s.Model(b.Config.Model.Base), Excluded: map[trajectory.Outcome]int{}}})
 	}
 	b.sayTemperature()
@@ -163,7 +167,7 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 
 // add rates episodes that are new.
 func (m *measuring) add(ts []*trajectory.Trajectory, tasks []scenario.Scenario) {
-	known, x := job.ByID(tasks), stats.NewSystem(m.Name, ts, m.criteria)
+	known, x := scenario.ByID(tasks), stats.NewSystem(m.Name, ts, m.criteria)
 	m.found.Rows, m.found.Lost = append(m.found.Rows, x.Rows...), append(m.found.Lost, x.Lost...)
 	for outcome, n := range x.Excluded {
 		m.found.Excluded[outcome] += n
@@ -232,9 +236,9 @@ func (b *bench) tooFewError(m *measuring, s stats.System) error {
 }
 
 // log is what the episodes of a stand are kept in.
-func (b *bench) log(l *job.Episodes) recipe.EvaluationLog {
+func (b *bench) log(l *episodes.Episodes) recipe.EvaluationLog {
 	if b.Dir != nil {
-		return job.Journal{Dir: b.Dir, Say: b.Say, Episodes: l}
+		return journal.Journal{Dir: b.Dir, Say: b.Say, Episodes: l}
 	}
 	return &unkept{episodes: l, reused: map[string][]recipe.Kept{}}
 }
@@ -268,7 +272,7 @@ func (r *remembered) Trajectory(stage string, step int, t *trajectory.Trajectory
 
 // unkept keeps no episodes but those that are reused, in memory; all are stamped as those that are kept.
 type unkept struct {
-	episodes *job.Episodes
+	episodes *episodes.Episodes
 	reused   map[string][]recipe.Kept
 }
 
@@ -295,7 +299,7 @@ func (*unkept) Finish(string) error { return nil }
 // warnLearnt tells which scenarios the adapters were trained on, and on which others that are nearly the same.
 func (b *bench) warnLearnt() (ids []string, near []overlap.Near) {
 	for _, s := range b.Kept.Evaluation.Systems {
-		l := job.LearntBy(cmp.Or(s.Adapter, s.InitialCall))
+		l := records.LearntBy(cmp.Or(s.Adapter, s.InitialCall))
 		ids = append(ids, l.WarnSame(b.Host, b.tasks)...)
 		near = append(near, l.WarnNear(b.Host, b.tasks)...)
 	}

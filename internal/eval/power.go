@@ -6,7 +6,7 @@ import (
 
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/records"
 )
 
 // Power is a question about an evaluation that is to come. Rate and Correlation may be nil: a run says them, or they are 0.5.
@@ -178,7 +178,7 @@ func (p Power) check() error {
 // designOfRun is what the evaluation in a run's folder says about the power of the next one: the rate of its first system, and how
 // alike attempts at one scenario are. It comes with a note where the run cannot say all of that.
 func designOfRun(path string) (d stats.Design, note string, err error) {
-	p, err := job.PageOf(path)
+	p, err := records.PageOf(path)
 	if err != nil {
 		return d, "", err
 	}

@@ -10,6 +10,8 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/inputs"
+	"hone/internal/job/scoring"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
 )
@@ -18,8 +20,8 @@ import (
 type Asked struct {
 	Model, Base    string // as SystemsOf has it; base model
 	Dataset, Split string
-	Judge          job.GivenJudge // of scenarios without checks
-	Output         string         // run directory; "" keeps nothing
+	Judge          scoring.GivenJudge // of scenarios without checks
+	Output         string             // run directory; "" keeps nothing
 	Compare        []string
 	CompareBase    bool
 	Repeats        int
@@ -37,7 +39,7 @@ type Asked struct {
 // Job is the job that is asked for, and its scenarios. Nothing is begun yet.
 func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, []scenario.Scenario, error) {
 	var err error
-	if a.Dataset, err = job.Dataset(a.Dataset, c); err != nil {
+	if a.Dataset, err = inputs.Dataset(a.Dataset, c); err != nil {
 		return nil, nil, err
 	}
 	a.Split = cmp.Or(a.Split, c.Eval.Split)
@@ -57,15 +59,15 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if err := a.Judge.Apply(&c); err != nil {
 		return nil, nil, err
 	}
-	asRemembered := c.Judge.Model == "" && job.RememberJudge(&c, basemodel.AdapterAt(a.Model))
-	tasks, err := job.Scenarios(e.Host, a.Dataset, c.Judge.Model, a.SkipBad)
+	asRemembered := c.Judge.Model == "" && scoring.RememberJudge(&c, basemodel.AdapterAt(a.Model))
+	tasks, err := inputs.Scenarios(e.Host, a.Dataset, c.Judge.Model, a.SkipBad)
 	if err != nil {
 		return nil, nil, err
 	}
 	if asRemembered && scenario.NeedsJudge(tasks) {
 		e.Say("scenarios without checks are judged by %s, as in the run of %s", c.Judge.Model, a.Model)
 	}
-	if tasks, err = job.OfSplit(tasks, a.Split, a.Dataset); err != nil {
+	if tasks, err = inputs.OfSplit(tasks, a.Split, a.Dataset); err != nil {
 		return nil, nil, err
 	}
 	all := len(tasks)

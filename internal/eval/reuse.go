@@ -13,6 +13,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/report"
@@ -146,7 +147,7 @@ func (b *bench) differing(s stand) (reasons []string) {
 		if was, err := mcp.Load(filepath.Join(dir, job.CatalogFile)); err == nil && was.Hash != b.local.Catalog.Hash {
 			names = append(names, "the servers' tools")
 		}
-		known := job.ScenariosOf(dir)
+		known := records.ScenariosOf(dir)
 		if len(known) > 0 && !slices.ContainsFunc(b.tasks, func(t scenario.Scenario) bool { return known[t.ID] != nil && known[t.ID].Hash() == t.Hash() }) {
 			names = append(names, "every scenario")
 		}
@@ -184,12 +185,12 @@ func (b *bench) take(from keptIn) (*trajectory.Trajectory, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := job.KeptOf(row)
+	k, err := records.KeptOf(row)
 	if err != nil {
 		return nil, err
 	}
 	if k.Shown != nil {
-		k.Tools, err = job.ToolsShown(*k.Shown, b.local.Catalog, from.dir+": "+from.row)
+		k.Tools, err = mcp.ToolsShown(*k.Shown, b.local.Catalog, from.dir+": "+from.row)
 		k.Shown = nil
 	}
 	return k.Trajectory, err

@@ -9,7 +9,8 @@ import (
 
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/records"
+	"hone/internal/llm"
 	"hone/internal/report"
 )
 
@@ -137,7 +138,7 @@ func tooFew(results stats.Results) bool {
 
 // report writes the report of an evaluation that is kept.
 func (b *bench) report(measured *Evaluated) error {
-	_, numbers, err := job.WritePage(b.Host, b.Path, func(p *report.Page) {
+	_, numbers, err := records.WritePage(b.Host, b.Path, func(p *report.Page) {
 		p.TrainedOn, p.NearTrained, p.Parts = measured.TrainedOn, measured.NearTrained, measured.Parts
 		if b.local.Model != nil {
 			p.Say("device", b.local.Device())
@@ -155,7 +156,7 @@ func (b *bench) report(measured *Evaluated) error {
 // would put down to the model.
 func (m *Evaluated) otherForms() (out []string) {
 	for _, s := range m.Systems {
-		var forms job.Forms
+		var forms llm.Forms
 		for _, e := range s.Episodes {
 			forms.Add(e.Trajectory)
 		}

@@ -1,12 +1,10 @@
-// Package job does what the verbs of hone do, in a run directory where they have one.
+// Package job is the run of a verb in its directory: it begins, goes on and ends. The verbs are in the packages below.
 package job
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -196,36 +194,6 @@ func (j *Job) Onward() string {
 		next += " with the same MCP_URL or --mcp"
 	}
 	return next
-}
-
-// Ended turns the end of a recipe into what the user sees; the recipe has kept its whole steps.
-func (j *Job) Ended(ctx context.Context, stage string, err error) error {
-	next, server := "hone runs resume "+run.Name(j.Path), ""
-	if j.Kept.MCPGiven {
-		server = " with the same MCP_URL or --mcp"
-	}
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		switch f.Code {
-		case fault.CodeExhausted:
-			help := "make room there"
-			if strings.Contains(f.Next, "engine.") { // not the disk is full, but the device
-				help = f.Next + " in " + filepath.Join(j.Path, run.ConfigFile)
-				next += " --accept-edits"
-			}
-			f.Next = help + "; then " + next + server
-		case fault.CodeUnavailable:
-			f.Next += "; then " + next + server
-		}
-	}
-	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
-		return err
-	}
-	_, at, latestErr := Journal{Dir: j.Dir, Say: j.Say}.Latest(stage)
-	if latestErr != nil {
-		return latestErr
-	}
-	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", at),
-		Where: j.Path, Next: next + server}
 }
 
 // InputsOf are what a run keeps of its servers: their tools, and how they had answered when it began.

@@ -21,8 +21,8 @@ type Origin struct {
 
 const weightsFile = "adapter_model.safetensors"
 
-// originOf says where an adapter comes from; nil where there is none.
-func originOf(adapter string) (*Origin, error) {
+// OriginOf says where an adapter comes from; nil where there is none.
+func OriginOf(adapter string) (*Origin, error) {
 	if adapter == "" {
 		return nil, nil
 	}
@@ -48,12 +48,12 @@ func originOf(adapter string) (*Origin, error) {
 	return o, nil
 }
 
-// beganWith refuses to go on with a run where the adapter that it began with is another one now.
-func (k Kept) beganWith(path string) error {
+// BeganWith refuses to go on with a run where the adapter that it began with is another one now.
+func (k Kept) BeganWith(path string) error {
 	if k.Origin == nil {
 		return nil
 	}
-	now, err := originOf(k.Adapter)
+	now, err := OriginOf(k.Adapter)
 	if err != nil || now != nil && now.Weights == k.Origin.Weights {
 		return err
 	}

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"os"
@@ -8,6 +8,12 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/job/dpo"
+	"hone/internal/job/grpo"
+	"hone/internal/job/journal"
+	"hone/internal/job/settings"
+	"hone/internal/job/sft"
 	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/testing/hosttest"
@@ -36,16 +42,16 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			h, said := hosttest.Heard(t)
-			e := Env{Host: h, Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: ResumeTrain}, {Name: "sft", Finished: HasAdapter, Resume: ResumeSFT}, {Name: "dpo", Finished: HasAdapter, Resume: ResumeDPO}}}
-			stage := map[string]string{"train": grpoStage, "sft": sftStage, "dpo": dpoStage}[c.verb]
-			j := &Job{Env: e, Verb: c.verb, Path: "out", Config: config.Default(), Kept: Kept{MCPGiven: true}}
+			e := job.Env{Host: h, Table: job.Verbs{{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume}, {Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume}, {Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume}}}
+			stage := map[string]string{"train": settings.GRPOStage, "sft": settings.SFTStage, "dpo": settings.DPOStage}[c.verb]
+			j := &job.Job{Env: e, Verb: c.verb, Path: "out", Config: config.Default(), Kept: job.Kept{MCPGiven: true}}
 			if err := j.Begin(); err != nil {
 				t.Fatal(err)
 			}
 			if err := j.Dir.PutMetric(stage, 0, []byte(c.metrics)); err != nil {
 				t.Fatal(err)
 			}
-			if err := (Journal{Dir: j.Dir}).Finish(stage); err != nil {
+			if err := (journal.Journal{Dir: j.Dir}).Finish(stage); err != nil {
 				t.Fatal(err)
 			}
 			j.Close()

@@ -1,7 +1,7 @@
 // Package recipe holds the training algorithms, each readable top to bottom on one page: start with grpo.go.
 //
-// A recipe sees no tensor, no server and no file format: it declares the small interfaces it needs, and package job wires
-// the engine, the MCP client and the run directory into them.
+// A recipe sees no tensor, no server and no file format: it declares the small interfaces it needs, and the packages below
+// job wire the engine, the MCP client and the run directory into them.
 package recipe
 
 import (

@@ -14,6 +14,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/llm"
 	"hone/internal/serve/local"
 	"hone/internal/synth/generate"
@@ -47,7 +48,7 @@ func (a *askedModels) Close() {
 }
 
 // into opens the models that a synthesis names, for its options.
-func (a *askedModels) into(o *generate.Options, l *job.Episodes, x Options) (err error) {
+func (a *askedModels) into(o *generate.Options, l *episodes.Episodes, x Options) (err error) {
 	for _, one := range []struct {
 		flag, given string
 		into        **generate.Model
@@ -123,11 +124,11 @@ func (a *askedModels) local(folder string) (*generate.Model, error) {
 type agent struct {
 	model  *generate.Model
 	runner *rollout.Runner
-	l      *job.Episodes
+	l      *episodes.Episodes
 }
 
 // agentOf is the agent in whose episodes m speaks, as hone eval has them; nil where there is no model.
-func (a *askedModels) agentOf(l *job.Episodes, m *generate.Model) generate.Reference {
+func (a *askedModels) agentOf(l *episodes.Episodes, m *generate.Model) generate.Reference {
 	if m == nil {
 		return nil
 	}

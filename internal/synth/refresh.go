@@ -18,7 +18,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
 	"hone/internal/synth/generate"
@@ -72,7 +72,7 @@ type refresher struct {
 	Refreshing
 	host   *host.Host
 	config config.Config
-	l      *job.Episodes
+	l      *episodes.Episodes
 	now    refresh.Now
 	trial  checktest.Trial
 	tools  []generate.Tool
@@ -94,7 +94,7 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		return nil, err
 	}
 	out := &Refreshed{Changes: []mcp.Change{}, Counts: map[string]int{}}
-	l, err := job.Open(ctx, h, c, servers, "")
+	l, err := episodes.Open(ctx, h, c, servers, "")
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/mcp/scan"
@@ -102,7 +102,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if err != nil {
 		return nil, err
 	}
-	l, err := job.Open(ctx, h, c, servers, "")
+	l, err := episodes.Open(ctx, h, c, servers, "")
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func callsTools(set *kinds.Set, catalog *mcp.Catalog) error {
 }
 
 // saveMade writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.
-func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *generate.Result, x Options) error {
+func saveMade(h *host.Host, c config.Config, l *episodes.Episodes, made *generate.Result, x Options) error {
 	sayMade(h, made)
 	spent := made.Report.BudgetSpent()
 	if len(made.Scenarios) > 0 {
@@ -198,7 +198,7 @@ func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *generate.Res
 
 // subjects are the tools of a catalog as synth has them: which of them may be called without a word of theirs that they
 // change nothing.
-func subjects(c config.Config, l *job.Episodes, all bool) (tools []generate.Tool) {
+func subjects(c config.Config, l *episodes.Episodes, all bool) (tools []generate.Tool) {
 	for _, s := range l.Catalog.Servers {
 		server := l.Housing.Servers.Servers[s.Name]
 		held := server.Command != "" && l.Housing.Sandbox.Level() != sandbox.None && !slices.Contains(c.MCP.Sandbox.Exempt, s.Name) &&
@@ -213,7 +213,7 @@ func subjects(c config.Config, l *job.Episodes, all bool) (tools []generate.Tool
 }
 
 // stampServers notes the versions of the servers that scenarios call.
-func stampServers(l *job.Episodes, list []scenario.Scenario) {
+func stampServers(l *episodes.Episodes, list []scenario.Scenario) {
 	version := l.Versions()
 	for i := range list {
 		for tool := range list[i].Provenance.Tools {

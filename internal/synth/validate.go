@@ -13,7 +13,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
 	"hone/internal/toolset"
@@ -97,7 +97,7 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying)
 	if err != nil {
 		return err
 	}
-	l, err := job.Open(ctx, h, c, servers, "")
+	l, err := episodes.Open(ctx, h, c, servers, "")
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func TestNoFormLosesTheOutcomeOrTheMask(t *testing.T) {
 	for _, f := range forms() {
 		path := filepath.Join(t.TempDir(), "train.jsonl")
 		given := []dataset.Row{passed, failed()}
-		if f.name == "trl" { // which has no mask: package job cuts rows for it
+		if f.name == "trl" { // which has no mask: package data cuts rows for it
 			given = append(dataset.Runs(passed), dataset.Runs(failed())...)
 		}
 		if _, err := write(t, Options{Form: f.name, Out: path}, given); err != nil {

@@ -188,6 +188,15 @@ func NeedsJudge(scenarios []Scenario) bool {
 	return false
 }
 
+// ByID maps scenarios by their ids.
+func ByID(list []Scenario) map[string]*Scenario {
+	m := map[string]*Scenario{}
+	for i := range list {
+		m[list[i].ID] = &list[i]
+	}
+	return m
+}
+
 // OfSplit returns the scenarios of one split, in order.
 func OfSplit(scenarios []Scenario, split string) []Scenario {
 	var out []Scenario

@@ -11,6 +11,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/proxy/revise"
 )
 
@@ -59,7 +60,7 @@ func (t *training) calibrationRows() []revise.Row {
 }
 
 // calibrate chooses the confidences with the most mended drafts among those that damage few, on the validation split.
-func (t *training) calibrate(ctx context.Context, l *job.Episodes, v *revise.Environment) (Confidence, error) {
+func (t *training) calibrate(ctx context.Context, l *episodes.Episodes, v *revise.Environment) (Confidence, error) {
 	rows := t.calibrationRows()
 	list, err := v.Scenarios(rows)
 	if err != nil || len(rows) == 0 {

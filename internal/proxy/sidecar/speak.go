@@ -16,6 +16,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
 	"hone/internal/llm"
 	"hone/internal/mcp"
 	"hone/internal/proxy/revise"
@@ -41,8 +42,8 @@ type models struct {
 	list  []scenario.Scenario // all that is expected to be asked
 	shown map[string][]string // the tools of each
 
-	open    *job.Episodes // the model that is open; nil for none
-	settled config.Config // as it was opened
+	open    *episodes.Episodes // the model that is open; nil for none
+	settled config.Config      // as it was opened
 	base    string
 	under   string // the adapter's folder that it was opened for
 	held    string // and the one that it holds
@@ -75,10 +76,10 @@ func oneTurn(c config.Config) config.Config {
 }
 
 // episodesOf are episodes without a model; shown are the tools of each scenario.
-func episodesOf(catalog *mcp.Catalog, shown func(id string) []string) *job.Episodes {
+func episodesOf(catalog *mcp.Catalog, shown func(id string) []string) *episodes.Episodes {
 	tools := revise.NewTools(catalog.Tools())
 	of := func(s scenario.Scenario) ([]chat.Tool, error) { return tools.Of(shown(s.ID)) }
-	return &job.Episodes{Set: &toolset.Set{Catalog: catalog, Selection: toolset.Selection{Of: of}}}
+	return &episodes.Episodes{Set: &toolset.Set{Catalog: catalog, Selection: toolset.Selection{Of: of}}}
 }
 
 // here turns to a system on this machine.

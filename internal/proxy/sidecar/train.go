@@ -20,6 +20,10 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/journal"
+	"hone/internal/job/scoring"
+	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
 	"hone/internal/mcp/scan"
 	"hone/internal/proxy/revise"
@@ -43,7 +47,7 @@ const (
 type TrainOptions struct {
 	Data       string              `json:"-"`
 	Output     string              `json:"-"`
-	Judge      job.GivenJudge      `json:"-"`
+	Judge      scoring.GivenJudge  `json:"-"`
 	Base       string              `json:"-"`
 	Method     string              `json:"method"`
 	Adapter    string              `json:"adapter,omitempty"`
@@ -122,7 +126,7 @@ func (t *training) rehearse() error {
 	learnt := t.rows(scenario.Train)
 	var stages []string
 	if t.o.Method != MethodGRPO {
-		stages = append(stages, fault.Count(job.SFTOf(t.c).NumSteps(len(learnt)), "step")+" of SFT")
+		stages = append(stages, fault.Count(settings.SFTOf(t.c).NumSteps(len(learnt)), "step")+" of SFT")
 	}
 	if t.o.Method != MethodSFT {
 		stages = append(stages, fault.Count(t.c.GRPO.Steps, "step")+" of GRPO")
@@ -234,7 +238,7 @@ func spread[T any](list []T, n int) []T {
 }
 
 // open opens the model, and the servers where there are some.
-func (t *training) open(ctx context.Context) (*job.Episodes, *revise.Environment, error) {
+func (t *training) open(ctx context.Context) (*episodes.Episodes, *revise.Environment, error) {
 	used := slices.Concat(t.rows(scenario.Train), t.rows(scenario.Validation))
 	v := t.d.environment(used)
 	v.Drafts = true
@@ -276,7 +280,7 @@ func (o onlyOf) Open(ctx context.Context, episode string, templates ...environme
 	return o.set.Tools.Open(ctx, episode, templates...)
 }
 
-func (t *training) close(l *job.Episodes, v *revise.Environment) {
+func (t *training) close(l *episodes.Episodes, v *revise.Environment) {
 	l.CloseModel()
 	if o, ok := v.Servers.(onlyOf); ok {
 		o.set.Close()
@@ -286,7 +290,7 @@ func (t *training) close(l *job.Episodes, v *revise.Environment) {
 	}
 }
 
-func (t *training) run(ctx context.Context, l *job.Episodes, v *revise.Environment) (err error) {
+func (t *training) run(ctx context.Context, l *episodes.Episodes, v *revise.Environment) (err error) {
 	learnt := t.rows(scenario.Train)
 	drafts, err := v.Scenarios(learnt)
 	if err != nil {
@@ -303,7 +307,7 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *revise.Environme
 		}
 	}
 	scorer := revise.Scorer{Environment: v, Weights: t.o.Weights}
-	judging, err := job.JudgeOf(t.Host, t.c)
+	judging, err := scoring.JudgeOf(t.Host, t.c)
 	if err != nil {
 		return err
 	}
@@ -327,10 +331,10 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *revise.Environme
 	if t.o.Method == MethodSFT {
 		main = s.SFT.Stage
 	}
-	track := t.StartTracking(t.c.Metrics, t.dir, job.Tracked{Main: main, Engine: l.Model.Engine})
+	track := journal.StartTracking(t.Env, t.c.Metrics, t.dir, journal.Tracked{Main: main, Engine: l.Model.Engine})
 	defer func() { track.Close(err) }()
 	s.Probe.Runner, s.Probe.Scorer = track.Evaluation(s.Probe.Runner), track.Scores(s.Probe.Scorer, metrics.Eval)
-	log := job.Journal{Dir: t.dir, Say: t.Say, Episodes: l, Track: track}
+	log := journal.Journal{Dir: t.dir, Say: t.Say, Episodes: l, Track: track}
 	t.Say("rows to learn from: %d, of which %d are right already; %s", len(learnt), numRight(learnt), t.looks(len(probed)))
 	err = s.Run(ctx, pairs, drafts, track.Rollouts(t.runner(l, v, t.c.Rollout.Temperature)), track.Scores(scorer, metrics.Score),
 		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(t.Progress(l.Speaker.NumSlots())))
@@ -364,12 +368,12 @@ func (t *training) looks(drafts int) string {
 }
 
 // runner runs episodes of the rows in which the model speaks.
-func (t *training) runner(l *job.Episodes, v *revise.Environment, temperature float64) *rollout.Runner {
+func (t *training) runner(l *episodes.Episodes, v *revise.Environment, temperature float64) *rollout.Runner {
 	return rollout.New(rollout.Options{Environment: v, Policy: l.Speaker, MaxTokens: t.c.Rollout.MaxTokens, Temperature: temperature, Seed: t.c.Seed, Retries: 1})
 }
 
-func (t *training) recipe(l *job.Episodes, v *revise.Environment, probed []scenario.Scenario, scorer revise.Scorer) recipe.Sidecar {
-	s := recipe.Sidecar{SFT: job.SFTOf(t.c), GRPO: t.grpo(l.MaxMismatch(), v), Copying: copyingOf(v)}
+func (t *training) recipe(l *episodes.Episodes, v *revise.Environment, probed []scenario.Scenario, scorer revise.Scorer) recipe.Sidecar {
+	s := recipe.Sidecar{SFT: settings.SFTOf(t.c), GRPO: t.grpo(l.MaxMismatch(), v), Copying: copyingOf(v)}
 	t.Opens(s.GRPO)
 	switch t.o.Method {
 	case MethodSFT:
@@ -404,7 +408,7 @@ func copyingOf(v *revise.Environment) recipe.Copying {
 
 // grpo is the stage of GRPO. Which episodes passed are those that are right behind the fixer: a wrong call may earn something too.
 func (t *training) grpo(maxMismatch float64, v *revise.Environment) recipe.GRPO {
-	g := job.GRPOOf(t.c, maxMismatch)
+	g := settings.GRPOOf(t.c, maxMismatch)
 	g.Passed = func(t *trajectory.Trajectory) (passed, known bool) {
 		row := v.Rows[t.ScenarioID]
 		if row == nil {
@@ -416,7 +420,7 @@ func (t *training) grpo(maxMismatch float64, v *revise.Environment) recipe.GRPO 
 }
 
 // pairs are the rows that SFT learns: the prompt, and the answer alone is trained.
-func (t *training) pairs(l *job.Episodes, v *revise.Environment, rows []revise.Row) (pairs []batch.Sequence, err error) {
+func (t *training) pairs(l *episodes.Episodes, v *revise.Environment, rows []revise.Row) (pairs []batch.Sequence, err error) {
 	long, fixers := 0, fixersOf(t.d.catalog)
 	for i := range rows {
 		tools, err := v.Tools.Of(rows[i].Point.Tools)
@@ -443,7 +447,7 @@ func (t *training) pairs(l *job.Episodes, v *revise.Environment, rows []revise.R
 }
 
 // finish writes the adapter, with the rule under which its word is to count.
-func (t *training) finish(ctx context.Context, l *job.Episodes, v *revise.Environment) error {
+func (t *training) finish(ctx context.Context, l *episodes.Episodes, v *revise.Environment) error {
 	final := filepath.Join(t.dir.Path, "final")
 	t.Say("all steps are taken; now the model revises %s of validation once, to choose from which probability on its word counts", fault.Count(len(t.calibrationRows()), "draft"))
 	if err := l.SaveFinal(ctx, t.Host, final); err != nil {

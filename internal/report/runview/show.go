@@ -17,6 +17,8 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
@@ -52,7 +54,7 @@ func Run(e job.Env, path string) error {
 	if err := printCost(e, path, s.Created); err != nil {
 		return err
 	}
-	return job.ReadLedger(path, func(l *run.Ledger) error {
+	return records.ReadLedger(path, func(l *run.Ledger) error {
 		for _, st := range s.Stages {
 			metrics, err := l.Metrics(st.Name)
 			if err != nil {
@@ -72,12 +74,12 @@ func Run(e job.Env, path string) error {
 
 // printCost prints what the run took, where that was measured.
 func printCost(e job.Env, path string, began time.Time) error {
-	return job.ReadLedger(path, func(l *run.Ledger) error {
+	return records.ReadLedger(path, func(l *run.Ledger) error {
 		list, err := l.AllMetrics()
 		if err != nil {
 			return err
 		}
-		for i, line := range metrics.AddUp(job.RowsOf(list, began)).Lines() {
+		for i, line := range metrics.AddUp(journal.RowsOf(list, began)).Lines() {
 			if i == 0 {
 				line = "\n" + line
 			}
@@ -119,7 +121,7 @@ func Of(e stats.Example) Printed { return Printed{e.Name(), e.Trajectory, e.Verd
 
 // Episode prints the episode of a name in the run in path.
 func Episode(h *host.Host, path, id string) error {
-	found, err := job.FindEpisode(path, id)
+	found, err := records.FindEpisode(path, id)
 	if err != nil {
 		return err
 	}
@@ -131,7 +133,7 @@ func Episode(h *host.Host, path, id string) error {
 
 // Episodes lists the episodes of the run in path, with the checks that each failed.
 func Episodes(h *host.Host, path string) error {
-	found, err := job.EpisodesOf(path)
+	found, err := records.EpisodesOf(path)
 	if err != nil {
 		return err
 	}

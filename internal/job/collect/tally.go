@@ -1,0 +1,138 @@
+package collect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/llm"
+	"hone/internal/recipe"
+)
+
+// Tally counts how episodes ended.
+type Tally struct {
+	odd                       oddResults
+	lost                      string // what the first episode that a server or the way to it spoilt says, its last words included
+	Outcomes                  map[trajectory.Outcome]int
+	unscored                  string                        // why the first episode that could not be scored was not
+	scored, passed, notScored int                           // by the scenario's checks
+	cut                       map[trajectory.StopReason]int // that a limit ended; some of them may have passed
+	shown                     int                           // that hone sft learns from
+	refused                   int                           // gold solutions that a server refused, which are among those that it spoilt
+	unknown                   int                           // gold answers that nothing shown says, which are left out
+	forms                     llm.Forms                     // of answers that hold a call which was not read
+	invented                  *trajectory.Trajectory        // the first of them
+}
+
+// nothing is an error where none of n episodes came to anything.
+func (t *Tally) nothing(n int, where string) error {
+	switch n {
+	case t.refused:
+		return allRefused(where, t.lost)
+	case t.unknown:
+		return &fault.Error{Code: fault.CodeFailures, What: "every gold answer says what nothing shown says", Where: where, Why: t.invented.ScenarioID + ": " + t.invented.Error, Next: mendUnknown(where, t.invented)}
+	case t.Outcomes[trajectory.EnvironmentError] + t.Outcomes[trajectory.InfrastructureError]:
+		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: where, Why: t.lost,
+			Next: trajectory.Mending(t.lost, "hone doctor") + "; then the same command tries these scenarios again"}
+	case t.Outcomes[trajectory.JudgeError]:
+		return &fault.Error{Code: fault.CodeFailures, What: "no episode could be scored", Where: where, Why: t.unscored,
+			Next: "remove the reason; then the same command scores them, and runs none again"}
+	}
+	return nil
+}
+
+// say tells how the episodes went, and what the same command will try again.
+func (t *Tally) say(j *job.Job) {
+	if t.lost != "" {
+		j.Say("note: episodes that a server or the way to it spoilt, the first by: %s; the same command tries them again", t.lost)
+	}
+	if t.unscored != "" {
+		j.Say("note: %s could not be scored, the first by: %s; the same command scores them again", fault.Count(t.Outcomes[trajectory.JudgeError], "episode"), t.unscored)
+	}
+	if t.forms.Held > 0 {
+		j.Say("%s", t.forms)
+	}
+	if t.unknown > 0 {
+		j.Say("left out: %s that could not be known, the first: %s: %s; next: %s", fault.Count(t.unknown, "gold answer"), t.invented.ScenarioID, t.invented.Error, mendUnknown(j.Path, t.invented))
+	}
+	for _, line := range t.odd.lines() {
+		j.Say("%s", line)
+	}
+	j.Say("%s", t.passRate())
+	if len(t.cut) > 0 {
+		j.Say("%s", t.cutOff())
+	}
+}
+
+// total counts the episodes that are kept.
+func (t *Tally) total() int {
+	n := 0
+	for _, of := range t.Outcomes {
+		n += of
+	}
+	return n
+}
+
+func (t *Tally) add(x *trajectory.Trajectory) {
+	t.forms.Add(x)
+	if t.odd == nil {
+		t.odd = oddResults{}
+	}
+	t.odd.add(x)
+	t.Outcomes[x.Outcome]++
+	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
+		t.lost = x.Error
+	}
+	if x.Outcome == trajectory.PolicyError && strings.HasPrefix(x.Error, unknownAnswer) {
+		t.unknown++
+		t.invented = cmp.Or(t.invented, x)
+	}
+	if x.Outcome == trajectory.JudgeError && t.unscored == "" {
+		t.unscored = x.Error
+	}
+	if x.Outcome == trajectory.Limit {
+		t.cut[x.StopReason]++
+	}
+	i := slices.IndexFunc(x.Terms, func(term trajectory.Term) bool { return term.Name == "checks" })
+	passed := i >= 0 && x.Terms[i].Score == 1
+	if x.Outcome == trajectory.OK && (i < 0 || passed) {
+		t.shown++
+	}
+	switch {
+	case i < 0:
+		t.notScored++
+	case passed:
+		t.scored, t.passed = t.scored+1, t.passed+1
+	default:
+		t.scored++
+	}
+}
+
+// cutOff says how many episodes a limit ended, and the keys to raise. They are told apart from those that failed: what they did may be right,
+// and passes checks that are true by then.
+func (t *Tally) cutOff() string {
+	n, by := 0, []string{}
+	for _, stop := range slices.Sorted(maps.Keys(t.cut)) {
+		n += t.cut[stop]
+		by = append(by, fmt.Sprintf("%s (%d)", cmp.Or(recipe.Raises(stop), string(stop)), t.cut[stop]))
+	}
+	return fmt.Sprintf("episodes that a limit cut, which hone sft leaves out, passed or not: %d; raise %s for another --output-dir", n, strings.Join(by, ", "))
+}
+
+// passRate says how many episodes passed their checks. One without checks, or without an outcome that is the model's, is in no
+// rate.
+func (t *Tally) passRate() string {
+	text := "no episode was scored by checks"
+	if t.scored > 0 {
+		text = fmt.Sprintf("%d of %s passed all checks (%.1f%%)", t.passed, fault.Count(t.scored, "episode"), 100*float64(t.passed)/float64(t.scored))
+	}
+	if t.notScored > 0 {
+		text += fmt.Sprintf("; not scored, for want of checks or because a server failed: %d", t.notScored)
+	}
+	return text
+}

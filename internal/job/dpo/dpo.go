@@ -1,0 +1,257 @@
+// Package dpo does what hone dpo does.
+package dpo
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
+	"hone/internal/engine"
+	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/job/inputs"
+	"hone/internal/job/journal"
+	"hone/internal/job/settings"
+	"hone/internal/job/sft"
+	"hone/internal/learn/batch"
+	"hone/internal/recipe"
+	"hone/internal/run"
+	"hone/internal/run/metrics"
+	"hone/internal/toolset"
+)
+
+// Resume goes on with a stopped run of hone dpo.
+func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
+	j := &job.Job{Env: e, Verb: "dpo", Path: path, Kept: b.Flags}
+	defer j.Close()
+	if over, err := j.Over(b, settings.DPOStage, "final", func(final string) error { return sayPreferred(j, final) }); over || err != nil {
+		return err
+	}
+	if err := j.GoOn(); err != nil {
+		return err
+	}
+	p, err := inputs.ReadPairs(e.Host, filepath.Join(path, inputs.PairsFile), true)
+	if err == nil {
+		err = toolset.RefuseFindings(j.Host, j.Config.MCP, p.Conversations().LintTools(p.Rows()), j.Kept.AllowFindings)
+	}
+	if err != nil {
+		return err
+	}
+	return learn(ctx, j, p)
+}
+
+// Run is what hone dpo does.
+func Run(ctx context.Context, e job.Env, c config.Config, a sft.Asked) error {
+	if a.Data == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "no pairs to learn from", Next: "name a file with --data; hone curate export --to pairs makes one of traces"}
+	}
+	if err := e.Free(a.Output); err != nil {
+		return err
+	}
+	p, err := inputs.ReadPairs(e.Host, a.Data, a.SkipBad)
+	if err == nil {
+		a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter)
+	}
+	if err == nil {
+		c, err = basemodel.StartFrom(e.Host, c, a.LoRA, a.Adapter, a.Base)
+	}
+	if err == nil {
+		err = toolset.RefuseFindings(e.Host, c.MCP, p.Conversations().LintTools(p.Rows()), a.AllowFindings)
+	}
+	if err != nil {
+		return err
+	}
+	j := &job.Job{Env: e, Verb: "dpo", Path: a.Output, Config: c, Kept: job.Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
+	defer j.Close()
+	if e.DryRun {
+		return rehearse(j, p)
+	}
+	return learn(ctx, j, p)
+}
+
+// plan is what DPO settles before a device is opened.
+type plan struct {
+	sft.Plan
+	stage recipe.DPO
+	pairs []recipe.PreferencePair // that are learnt from
+}
+
+// rendered is a pair as the model is given it.
+type rendered struct {
+	task  dataset.Row
+	sides recipe.PreferencePair
+}
+
+// resolve renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a side is longer than
+// the context, or cannot be rendered, is left out and named.
+func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
+	defer func() {
+		if err != nil {
+			l.Close()
+		}
+	}()
+	if l.Model, err = sft.BaseOf(j, p.Path, p.Rows()); err != nil {
+		return l, err
+	}
+	usable, err := renderPairs(j, inputs.FreeMemory(), l.Model, p.Path, p.List)
+	if err != nil {
+		return l, err
+	}
+	measurable, err := renderPairs(j, inputs.FreeMemory(), l.Model, p.Path, p.Validation)
+	if err != nil {
+		return l, err
+	}
+	if len(usable) == 0 {
+		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair can be learnt from", Where: p.Path,
+			Why: "each has a side that is too long, or that cannot be rendered; see above", Next: "raise model.context, list fewer tools, or give other pairs"}
+	}
+	if len(measurable) == 0 && len(p.Validation) > 0 {
+		j.Say("note: no pair of the split validation fits model.context, so none is measured on")
+	}
+	h := inputs.Holding[rendered]{Stage: settings.DPOStage, One: "pair", Share: j.Config.DPO.Validation, Patience: j.Config.DPO.Patience,
+		Seed: j.Config.Seed, Row: func(x rendered) dataset.Row { return x.task }}
+	learnt, held, err := h.Part(j.Host, usable, measurable)
+	if err != nil {
+		return l, err
+	}
+	l.stage = settings.DPOOf(j.Config)
+	l.pairs, l.Sequences = sidesOf(learnt)
+	l.stage.Held, l.Held = sidesOf(held)
+	var steps []batch.Batch
+	for _, picked := range l.stage.SFT.Pass(len(l.pairs), 0) {
+		steps = append(steps, recipe.RowsOf(l.pairs, picked))
+	}
+	c := j.Config
+	c.SFT.BatchSize = 2 * c.DPO.BatchSize // rows of a step
+	return l, l.Fit(j, c, steps)
+}
+
+// renderPairs renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will not hold them.
+func renderPairs(j *job.Job, free int64, m *basemodel.Model, path string, list []formats.Pair) (out []rendered, err error) {
+	held := inputs.Rendering{One: "pair", All: len(list), Free: free}
+	for i, x := range list {
+		if err := held.Refuse(i, path); err != nil {
+			return nil, err
+		}
+		sides := recipe.PreferencePair{Chosen: sideOf(j, m, x.Chosen), Rejected: sideOf(j, m, x.Rejected)}
+		if sides.Chosen != nil && sides.Rejected != nil {
+			out = append(out, rendered{x.Chosen, sides})
+			for _, r := range slices.Concat(sides.Chosen, sides.Rejected) {
+				held.Tokens += len(r.IDs)
+			}
+		}
+	}
+	return out, nil
+}
+
+// sidesOf are pairs, and the rows of all their sides.
+func sidesOf(list []rendered) (pairs []recipe.PreferencePair, rows []batch.Sequence) {
+	for _, x := range list {
+		pairs, rows = append(pairs, x.sides), append(append(rows, x.sides.Chosen...), x.sides.Rejected...)
+	}
+	return pairs, rows
+}
+
+// sideOf renders one completion of a pair; nil where the context does not hold it, or where it is no text that the template could have
+// been answered with: of sides that failed some hold half a call, which is read as none.
+func sideOf(j *job.Job, m *basemodel.Model, r dataset.Row) (rows []batch.Sequence) {
+	rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
+	if err != nil {
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		j.Say("left out the pair %s: a side cannot be rendered: %s", inputs.Where(&r), why)
+		return nil
+	}
+	for _, s := range rendered {
+		if len(s.IDs) > j.Config.Model.Context {
+			j.Say("left out the pair %s: a side has %d tokens, more than model.context", inputs.Where(&r), len(s.IDs))
+			return nil
+		}
+		rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
+	}
+	return rows
+}
+
+func rehearse(j *job.Job, p inputs.Pairs) error {
+	l, err := resolve(j, p)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := engine.CheckDevices(l.Model.Plugin.Path, j.Config.Engine.Devices); err != nil {
+		return err
+	}
+	j.Say("would take %s over %s in %s", fault.Count(l.stage.SFT.NumSteps(len(l.pairs)), "step"), fault.Count(len(l.pairs), "pair"), j.Path)
+	return nil
+}
+
+// learn runs what is left of DPO on pairs.
+func learn(ctx context.Context, j *job.Job, p inputs.Pairs) (err error) {
+	l, err := resolve(j, p)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	m := l.Model
+	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
+		return err
+	}
+	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), basemodel.CompileNote(m.Engine))
+	trainer, _, err := basemodel.OpenTrainer(j.Host, m, j.Config, j.Kept.Adapter, l.Prefix)
+	if err != nil {
+		return err
+	}
+	if err := j.Begin(run.Input{Name: inputs.PairsFile, Data: formats.EncodePairs(slices.Concat(p.List, p.Validation))}); err != nil {
+		return err
+	}
+	d := l.stage
+	track := journal.StartTracking(j.Env, j.Config.Metrics, j.Dir, journal.Tracked{Main: d.SFT.Stage, Engine: m.Engine})
+	defer func() { track.Close(err) }()
+	log := journal.Journal{Dir: j.Dir, Say: j.Say, Track: track}
+	saved := basemodel.NewTrainer(trainer, m.Renderer)
+	d.Examiner = track.Trainer(saved, metrics.Eval)
+	j.Opens(d)
+	err = d.Run(ctx, l.pairs, track.Trainer(saved, metrics.Train), nil, log, track.Progress(j.Progress(1)))
+	if err := journal.Ended(ctx, j, d.SFT.Stage, err); err != nil {
+		return err
+	}
+	if err := journal.TakeBest(j, log, d.SFT.Stage, saved); err != nil {
+		return err
+	}
+	final := j.Final()
+	if err := basemodel.SaveAdapter(final, trainer, m.Renderer); err != nil {
+		return err
+	}
+	basemodel.SayPrograms(j.Host, m.Engine)
+	if err := sayMargins(j, log, d.SFT); err != nil {
+		return err
+	}
+	if err := track.Tell(j.Dir); err != nil {
+		return err
+	}
+	return sayPreferred(j, final)
+}
+
+// sayPreferred tells where the adapter is and what can be done with it.
+func sayPreferred(j *job.Job, final string) error {
+	j.Say("adapter: %s", final)
+	j.Say("next: hone eval --model %s --compare-base, or hone serve --model %s", final, final)
+	return nil
+}
+
+// sayMargins tells how the policy's preference moved.
+func sayMargins(j *job.Job, log journal.Journal, s recipe.SFT) error {
+	_, last, err := log.Latest(s.Stage)
+	if err != nil || last == 0 {
+		return err
+	}
+	m, ok, err := log.Recorded(s.Stage, last-1)
+	if ok && err == nil {
+		j.Say("in the last step the preferred side was preferred in %.0f%% of the pairs, by a margin of %.3f (rewards/margins)", 100*m["rewards/accuracies"], m["rewards/margins"])
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package episodes
+
+import (
+	"hone/internal/episode/reward"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/recipe"
+	"hone/internal/text/render"
+)
+
+// Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, and what can be forced. It can be in
+// the episodes of a Runner that is made behind it.
+func (l *Episodes) Stage(g *recipe.GRPO, tasks []scenario.Scenario) error {
+	g.Passed = l.Passed(tasks)
+	return l.Explores(g)
+}
+
+// Explores lets a stage force calls, where it explores.
+func (l *Episodes) Explores(g *recipe.GRPO) error {
+	explorations, ok := recipe.AdditionOf[*recipe.Explorations](g.Additions)
+	if !ok {
+		return nil
+	}
+	refused := &fault.Error{Code: fault.CodeUsage, What: "no call can be forced", Where: "grpo.explorations", Next: "leave grpo.explorations out"}
+	if l.away != nil {
+		refused.Why = "the server at " + l.away.settings.URL + " samples, and it is not asked to hold completions to a form"
+		return refused
+	}
+	calls, ok := render.NewCalls(render.TokenTexts(l.Model.Text.Tokenizer, l.Model.Spec.VocabSize), l.Model.Renderer)
+	if !ok {
+		refused.Why = "this model does not write the arguments of its calls as JSON, so they cannot be held to a schema"
+		return refused
+	}
+	l.Speaker.Calls = calls
+	explorations.Choices = func(s *scenario.Scenario, behind []trajectory.Turn) (names []string) {
+		so := &trajectory.Trajectory{Turns: behind}
+		for _, turn := range behind {
+			for _, c := range turn.Calls {
+				if s.Forbids(c.Name) && reward.NumCalls(so, c.Name) > 0 { // nothing behind it passes
+					return nil
+				}
+			}
+		}
+		tools, err := l.Selection.ForScenario(*s)
+		if err != nil { // then its episodes end by it
+			return nil
+		}
+		for _, t := range tools {
+			if denied := l.Gate != nil && l.Gate.Refusal(t.Name) != ""; !denied && !s.Forbids(t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+		if wordsHelp(s, so) {
+			names = append(names, "")
+		}
+		return names
+	}
+	return nil
+}
+
+// wordsHelp reports whether words can be what a scenario wants next: a check looks at them, or any would pass, and each call that checks want was made.
+func wordsHelp(s *scenario.Scenario, so *trajectory.Trajectory) (looked bool) {
+	for _, c := range s.Checks {
+		switch c.Type {
+		case scenario.CallCheck:
+			if reward.NumCalls(so, c.Name) == 0 {
+				return false
+			}
+		case scenario.AnswerCheck, scenario.CommandCheck:
+			looked = true
+		}
+	}
+	return looked
+}

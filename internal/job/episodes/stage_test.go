@@ -1,0 +1,161 @@
+package episodes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/recipe"
+	"hone/internal/text/render"
+	"hone/internal/text/toolcall"
+	"hone/internal/toolset"
+	"hone/internal/toolset/approval"
+)
+
+// writing renders calls in a form of a name.
+type writing struct {
+	render.Renderer
+	form string
+}
+
+func (w writing) Prompting() render.Prompting { return render.Prompting{ToolFormat: w.form} }
+
+func (w writing) StopIDs() []int32 { return []int32{0} }
+
+func (w writing) ToolFormat() toolcall.Format {
+	format, err := toolcall.ByName(w.form)
+	if err != nil {
+		panic(err) // the forms of the tests are there
+	}
+	return format
+}
+
+// questioned is a person who says no and counts.
+type questioned struct{ questions int }
+
+func (p *questioned) Ask(context.Context, approval.Question) (approval.Answer, error) {
+	p.questions++
+	return approval.No, nil
+}
+
+// Calls are forced where the model writes arguments as JSON and is sampled here, and else the stage is refused. Tools are left out that the rules deny
+// whatever the arguments, or that a check forbids. Words are forced too where a check looks at them, and the calls that checks want were made.
+func TestExplores(t *testing.T) {
+	none, buy := scenario.Check{Type: scenario.NoCallCheck}, scenario.Check{Type: scenario.NoCallCheck, Name: "buy"}
+	look, few := scenario.Check{Type: scenario.CallCheck, Name: "look"}, scenario.Check{Type: scenario.MaxCallsCheck, Name: "look", Max: new(2)}
+	never, attack := scenario.Check{Type: scenario.MaxCallsCheck, Name: "buy", Max: new(0)}, scenario.Check{Type: scenario.NoAttackCheck, Name: "buy"}
+	answer, program, bought := scenario.Check{Type: scenario.AnswerCheck}, scenario.Check{Type: scenario.CommandCheck}, scenario.Check{Type: scenario.CallCheck, Name: "buy"}
+	somebody := &questioned{}
+	gate := func(o approval.Options) *approval.Gate {
+		o.Tools = map[string]approval.Tool{"look": {Server: "shop", Name: "see", ReadOnly: true}, "buy": {Server: "shop", Name: "order"}}
+		g, err := approval.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	deny := gate(approval.Options{Mode: approval.Auto, Deny: []string{"shop/order"}})
+	ask := gate(approval.Options{Mode: approval.Ask, Allow: []string{"shop/see"}, Prompter: somebody})
+	for name, tc := range map[string]struct {
+		most   int
+		form   string
+		away   *away
+		checks []scenario.Check
+		behind string // the tool that was called
+		search bool   // that was a search of the tools
+		gate   *approval.Gate
+		why    string
+		tools  []string
+	}{
+		"off":                      {form: "hermes"},
+		"on":                       {most: 2, form: "hermes", tools: []string{"look", "buy"}},
+		"no call":                  {most: 2, form: "hermes", checks: []scenario.Check{none}},
+		"no call, but words":       {most: 2, form: "hermes", checks: []scenario.Check{none, answer}, tools: []string{""}},
+		"no call, what a program":  {most: 2, form: "hermes", checks: []scenario.Check{none, program}, tools: []string{""}},
+		"words for a call":         {most: 2, form: "hermes", checks: []scenario.Check{look, answer}, tools: []string{"look", "buy"}},
+		"behind it":                {most: 2, form: "hermes", checks: []scenario.Check{look, answer}, behind: "look", tools: []string{"look", "buy", ""}},
+		"behind another":           {most: 2, form: "hermes", checks: []scenario.Check{look, answer}, behind: "buy", tools: []string{"look", "buy"}},
+		"behind one of two":        {most: 2, form: "hermes", checks: []scenario.Check{look, bought, answer}, behind: "look", tools: []string{"look", "buy"}},
+		"behind a search":          {most: 2, form: "hermes", checks: []scenario.Check{look, answer}, behind: "look", search: true, tools: []string{"look", "buy"}},
+		"too late":                 {most: 2, form: "hermes", checks: []scenario.Check{buy, answer}, behind: "buy"},
+		"a search is not too late": {most: 2, form: "hermes", checks: []scenario.Check{none, answer}, behind: "look", search: true, tools: []string{""}},
+		"behind what is allowed":   {most: 2, form: "hermes", checks: []scenario.Check{buy, answer}, behind: "look", tools: []string{"look", ""}},
+		"no call of one":           {most: 2, form: "hermes", checks: []scenario.Check{look, few, buy}, tools: []string{"look"}},
+		"a limit of none":          {most: 2, form: "hermes", checks: []scenario.Check{never}, tools: []string{"look"}},
+		"the attacker's tool":      {most: 2, form: "hermes", checks: []scenario.Check{attack}, tools: []string{"look"}},
+		"denied":                   {most: 2, form: "hermes", gate: deny, tools: []string{"look"}},
+		"not read-only":            {most: 2, form: "hermes", gate: gate(approval.Options{Mode: approval.ReadOnly}), tools: []string{"look"}},
+		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy"}},
+		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}},
+		"a form without JSON":      {most: 2, form: "qwen3_coder", why: "as JSON"},
+		"a server that samples":    {most: 2, form: "hermes", away: &away{settings: config.Sampler{URL: "http://there/v1"}}, why: "http://there/v1"},
+		"off on such a server too": {form: "qwen3_coder", away: &away{}},
+	} {
+		l := &Episodes{Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}, away: tc.away,
+			Set: &toolset.Set{Gate: tc.gate, Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}}}
+		explorations, g := &recipe.Explorations{Most: tc.most}, recipe.GRPO{}
+		if tc.most > 0 {
+			g.Additions = []recipe.Addition{explorations}
+		}
+		err := l.Explores(&g)
+		if f, ok := errors.AsType[*fault.Error](err); ok != (tc.why != "") || ok && (f.Where != "grpo.explorations" || !strings.Contains(f.Why, tc.why)) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var tools []string
+		behind := []trajectory.Turn{{}} // one without a call
+		if tc.behind != "" {
+			behind = append(behind, trajectory.Turn{Calls: []chat.ToolCall{{Name: tc.behind}}, Results: []trajectory.ToolResult{{Search: tc.search}}})
+		}
+		if explorations.Choices != nil {
+			tools = explorations.Choices(&scenario.Scenario{Checks: tc.checks}, behind)
+		}
+		if !slices.Equal(tools, tc.tools) || (l.Speaker.Calls != nil) != (tc.most > 0 && tc.why == "") {
+			t.Errorf("%s: tools %v, held by %v", name, tools, l.Speaker.Calls)
+		}
+	}
+	if somebody.questions > 0 {
+		t.Errorf("a person is asked %d times about calls that nobody made", somebody.questions)
+	}
+}
+
+// A stage knows which episodes passed.
+func TestStage(t *testing.T) {
+	g, tasks := recipe.GRPO{}, []scenario.Scenario{{ID: "a", Task: "Buy.", Gold: []scenario.Gold{{Name: "buy", Arguments: []byte(`{}`)}}}}
+	l := &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
+	if err := l.Stage(&g, tasks); err != nil || g.Passed == nil {
+		t.Fatalf("%v; told which passed: %v", err, g.Passed != nil)
+	}
+	call := chat.ToolCall{ID: "0", Name: "buy", Arguments: `{}`}
+	e := &trajectory.Trajectory{ScenarioID: "a", Outcome: trajectory.OK, Opening: 1,
+		Messages: []chat.Message{{Role: chat.User, Content: "Buy."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, {Role: chat.ToolRole, ToolCallID: "0", Content: "sold out"}},
+		Turns:    []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallToolError}}}}}
+	if passed, known := g.Passed(e); passed || !known {
+		t.Errorf("passed %v, known %v", passed, known)
+	}
+}
+
+// A key that is missing is told of where scenarios have users whom a model plays; who has none needs no key (TestEveryKeyActs).
+func TestKeyOfUsersIsMissing(t *testing.T) {
+	var c config.Config
+	c.Rollout.User = config.UserModel{URL: "http://there/v1", Model: "m", KeyEnv: "NONE"}
+	users, err := PlayersOf(&host.Host{CacheDir: t.TempDir(), LookupEnv: func(string) (string, bool) { return "", false }}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := []scenario.Scenario{{User: &scenario.User{Goal: "a hat"}}}
+	l := &Episodes{Users: users, Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
+	if f, ok := errors.AsType[*fault.Error](l.Runnable(c, played)); !ok || f.Where != "rollout.user" || !strings.Contains(f.Next, "export NONE=") {
+		t.Errorf("%v", l.Runnable(c, played))
+	}
+}

@@ -1,0 +1,221 @@
+package inputs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/mcp"
+	"hone/internal/mcp/scan"
+	"hone/internal/toolset"
+)
+
+// Conversations are the rows of a data file or folder, with the tools of those that name none.
+type Conversations struct {
+	Path    string
+	Rows    []dataset.Row
+	Report  formats.Report
+	Catalog *mcp.Catalog       // nil where there is none
+	chosen  *toolset.Selection // of the catalog's tools, for rows that name none; nil: all of them
+}
+
+// ReadConversations reads a data file or a folder of them, in any form that package formats knows, and the catalog that is named, or
+// lies beside it. Rows that cannot be read are in the report.
+func ReadConversations(path, catalog string) (Conversations, error) {
+	d := Conversations{Path: path}
+	err := Uncurated(path)
+	if err != nil {
+		return d, err
+	}
+	if d.Rows, d.Report, err = formats.Load([]string{path}, formats.Options{}); err != nil {
+		return d, err
+	}
+	d.Catalog, err = catalogBeside(path, catalog)
+	return d, err
+}
+
+// HoldOut is holdOut of the rows, once they are read for a run that begins: what it keeps of them says their splits.
+func (d *Conversations) HoldOut(h *host.Host, list []scenario.Scenario) {
+	rows := make([]*dataset.Row, len(d.Rows))
+	for i := range d.Rows {
+		rows[i] = &d.Rows[i]
+	}
+	holdOut(h, d.Path, rows, list)
+}
+
+// choose has rows that name no tools show those of the catalog that an episode of theirs would (mcp.max_tools). Tools that episodes search for
+// stay shown, since such rows call them without a search; that is told.
+func (d *Conversations) choose(h *host.Host, c config.Config) {
+	unnamed := 0
+	for _, r := range d.Rows {
+		if len(r.Tools) == 0 && r.Shown == nil {
+			unnamed++
+		}
+	}
+	if d.Catalog == nil || unnamed == 0 {
+		return
+	}
+	s := toolset.Select(c, nil, d.Catalog.Tools(), nil)
+	switch {
+	case s.UsesSearch():
+		h.Say("warning: rows that name no tools (%d) show all of the catalog, which an episode searches (mcp.search_share); rows of hone collect search too", unnamed)
+	case s.Of != nil:
+		h.Say("rows that name no tools (%d) show those of an episode: %s", unnamed, s.Why)
+		d.chosen = &s
+	}
+}
+
+// catalogBeside reads the catalog that is named, or lies beside a file or in a folder; nil where neither is.
+func catalogBeside(path, named string) (*mcp.Catalog, error) {
+	if named == "" {
+		named = filepath.Join(path, job.CatalogFile)
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			named = filepath.Join(filepath.Dir(path), job.CatalogFile)
+		}
+		if _, err := os.Stat(named); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return mcp.Load(named)
+}
+
+// Lines are the rows as hone writes them, whatever form they were read from.
+func (d Conversations) Lines() (text []byte, err error) {
+	for i := range d.Rows {
+		if text, err = d.Rows[i].AppendJSON(text); err != nil {
+			return nil, err
+		}
+		text = append(text, '\n')
+	}
+	return text, nil
+}
+
+// Where is a row's place, for errors.
+func Where(r *dataset.Row) string { return fmt.Sprintf("%s:%d", r.File, r.Line) }
+
+// LintTools are the tools whose texts the rows put before the model, each once: the catalog's, and those that only rows
+// list, whose server is called "data".
+func (d Conversations) LintTools(rows []dataset.Row) []scan.Tool {
+	known := map[string]bool{}
+	text := func(t chat.Tool) string { return t.Name + "\x00" + t.Description + "\x00" + string(t.InputSchema) }
+	var out []scan.Tool
+	if d.Catalog != nil {
+		out = d.Catalog.LintTools()
+		for _, t := range d.Catalog.Tools() {
+			known[text(t)] = true
+		}
+	}
+	for _, r := range rows {
+		for _, t := range r.Tools {
+			if !known[text(t)] {
+				known[text(t)] = true
+				out = append(out, scan.Tool{Server: toolset.DataServer, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+			}
+		}
+	}
+	return out
+}
+
+// Demonstrations are the rows to learn from, each with the tools that it names or that c chooses for it. A row that calls what it does not list is an error:
+// the model would learn to invent tools.
+func (d *Conversations) Demonstrations(h *host.Host, c config.Config) ([]dataset.Row, error) {
+	d.choose(h, c)
+	var rows []dataset.Row
+	held := map[string]int{}         // rows by split
+	leftOut := map[string][]string{} // places by why
+	for _, r := range d.Rows {
+		if !r.ToLearnFrom() {
+			held[r.Split]++
+			continue
+		}
+		if why := r.NotDemonstrated(); why != "" {
+			if r.Outcome == trajectory.Limit {
+				why += " (cut by rollout.max_turns or another limit; hone collect names the key to raise)"
+			}
+			leftOut[why] = append(leftOut[why], Where(&r))
+			continue
+		}
+		r, err := d.shown(r)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	for _, why := range slices.Sorted(maps.Keys(leftOut)) {
+		sayLeftOut(h, leftOut[why], why)
+	}
+	if measured, err := d.Validation(); err != nil {
+		return nil, err
+	} else if held["validation"] -= len(measured); held["validation"] == 0 {
+		delete(held, "validation") // all are measured on, which PlanSFT says
+	}
+	for _, split := range slices.Sorted(maps.Keys(held)) {
+		h.Say("left out %s of the split %s: what is learnt from cannot be measured on", fault.Count(held[split], "row"), split)
+	}
+	if len(rows) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation shows how it is done", Where: d.Path,
+			Why: "all were left out", Next: "collect more: hone collect --split train, with a model that can do the tasks"}
+	}
+	return rows, nil
+}
+
+// Validation are the rows of the split validation that show how it is done, each with its tools.
+func (d Conversations) Validation() (rows []dataset.Row, err error) {
+	for _, r := range d.Rows {
+		if r.Split != "validation" || r.NotDemonstrated() != "" {
+			continue
+		}
+		if r, err = d.shown(r); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// shown is a row with the tools that it was shown.
+func (d Conversations) shown(r dataset.Row) (dataset.Row, error) {
+	var tools []chat.Tool
+	if d.Catalog != nil {
+		tools = d.Catalog.Tools()
+	}
+	callable := r.Tools
+	switch {
+	case len(r.Tools) > 0:
+	case r.Shown != nil:
+		var err error
+		if r.Tools, err = mcp.ToolsShown(*r.Shown, d.Catalog, Where(&r)); err != nil {
+			return r, err
+		}
+		if callable = r.Tools; len(r.Shown.Own) > 0 { // by which it found others
+			callable = slices.Concat(r.Shown.Own, tools)
+		}
+	case d.chosen != nil:
+		var err error
+		if r.Tools, err = d.chosen.ForDemonstration(cmp.Or(r.ScenarioID, r.ID), r.Messages); err != nil {
+			return r, err
+		}
+		callable = tools
+	default:
+		r.Tools, callable = tools, tools
+	}
+	if name := r.UnknownTool(callable); name != "" {
+		return r, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
+			Where: Where(&r), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
+	}
+	return r, nil
+}

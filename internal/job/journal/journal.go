@@ -1,0 +1,263 @@
+// Package journal keeps in a run directory what recipes produce, and tells of a run while it works.
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/records"
+	"hone/internal/mcp"
+	"hone/internal/recipe"
+	"hone/internal/run"
+	"hone/internal/run/metrics"
+)
+
+// Ended turns the end of a recipe into what the user sees; the recipe has kept its whole steps.
+func Ended(ctx context.Context, j *job.Job, stage string, err error) error {
+	next, server := "hone runs resume "+run.Name(j.Path), ""
+	if j.Kept.MCPGiven {
+		server = " with the same MCP_URL or --mcp"
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		switch f.Code {
+		case fault.CodeExhausted:
+			help := "make room there"
+			if strings.Contains(f.Next, "engine.") { // not the disk is full, but the device
+				help = f.Next + " in " + filepath.Join(j.Path, run.ConfigFile)
+				next += " --accept-edits"
+			}
+			f.Next = help + "; then " + next + server
+		case fault.CodeUnavailable:
+			f.Next += "; then " + next + server
+		}
+	}
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	_, at, latestErr := Journal{Dir: j.Dir, Say: j.Say}.Latest(stage)
+	if latestErr != nil {
+		return latestErr
+	}
+	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", at),
+		Where: j.Path, Next: next + server}
+}
+
+// keepCheckpoints is how many of a stage stay on disk, beside the best.
+const keepCheckpoints = 2
+
+// Journal keeps what recipes produce in a run directory.
+type Journal struct {
+	Dir      *run.Dir
+	Say      func(format string, args ...any)
+	Episodes *episodes.Episodes // where episodes are run; nil where no trajectory is kept
+	Track    *Track             // who else is told of metrics; nil where nobody is
+}
+
+// Trajectory implements recipe.Log.
+func (l Journal) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
+	l.Episodes.Stamp(t)
+	l.Episodes.TellRefusals(l.Say, t)
+	t.Attempt = l.Dir.Attempt
+	lean := *t
+	shown := trajectory.DescribeTools(t.Tools, l.Episodes.Catalog.Tools(), l.Episodes.Catalog.Hash)
+	lean.Tools, lean.Shown = nil, &shown // the run's catalog holds them once
+	text, err := json.Marshal(unscored{Trajectory: lean})
+	if err != nil {
+		return err
+	}
+	row := run.TrajectoryRow{ID: stage + "/" + t.ID, Stage: stage, Step: step, JSON: text}
+	added, err := l.Dir.PutTrajectory(row)
+	if err != nil || added {
+		return err
+	}
+	// An attempt that was stopped within this step left the row; what counts is the episode that is trained on now.
+	return l.Dir.ReplaceTrajectory(row)
+}
+
+// unscored is a trajectory's JSON without its score, which is a row of its own.
+type unscored struct {
+	trajectory.Trajectory
+	Reward *struct{} `json:"reward,omitempty"`
+	Terms  *struct{} `json:"terms,omitempty"`
+}
+
+// Scores implements recipe.Log.
+func (l Journal) Scores(stage string, g trajectory.Group, scores []trajectory.Score) error {
+	rows := make([]run.ScoreRow, len(scores))
+	for i, s := range scores {
+		text, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		rows[i] = run.ScoreRow{ID: stage + "/" + g.Trajectories[i].ID, JSON: text}
+	}
+	return l.Dir.PutScores(rows)
+}
+
+// Metrics implements recipe.Log. A metric that is no number, as the mismatch of a policy that is another one, is left out, for JSON has
+// no such numbers, and the run is to say why it stops and not that.
+func (l Journal) Metrics(stage string, step int, metrics map[string]float64) error {
+	numbers := maps.Clone(metrics)
+	maps.DeleteFunc(numbers, func(_ string, x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+	l.Track.measure(stage, step, numbers)
+	text, err := json.Marshal(numbers)
+	if err == nil {
+		err = l.Dir.PutMetric(stage, step, text)
+	}
+	if err == nil {
+		l.Track.put(stage, step, numbers)
+	}
+	return err
+}
+
+func (l Journal) Checkpoint(stage string, step int, write func(dir string) error) error {
+	defer l.Track.begin(metrics.Checkpoint)()
+	if _, err := l.Dir.PublishCheckpoint(stage, step, write); err != nil {
+		return err
+	}
+	best, _, err := l.Best(stage, step)
+	if err != nil {
+		return err
+	}
+	return run.KeepLast(l.Dir.Path, stage, keepCheckpoints, best)
+}
+
+// Best is the number of steps after which the policy was best on the validation split, the first of several, of fewer than before
+// and of those whose checkpoint is there; and what was measured of it. It is 0 where nothing was measured. A run that goes
+// on from an earlier checkpoint, since later ones were damaged, measures again what it had measured of those.
+func (l Journal) Best(stage string, before int) (step int, measured map[string]float64, err error) {
+	rows, err := l.Dir.Ledger.Metrics(recipe.ValidationStage)
+	if err != nil {
+		return 0, nil, err
+	}
+	checkpoints, err := run.Checkpoints(l.Dir.Path, stage)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, r := range rows {
+		if r.Step >= before || !slices.ContainsFunc(checkpoints, func(c run.Checkpoint) bool { return c.Step == r.Step }) {
+			continue
+		}
+		var m map[string]float64
+		if err := json.Unmarshal(r.JSON, &m); err != nil {
+			return 0, nil, fmt.Errorf("reading the metrics of %s step %d: %w", r.Stage, r.Step, err)
+		}
+		if step == 0 || recipe.Better(m, measured) {
+			step, measured = r.Step, m
+		}
+	}
+	return step, measured, nil
+}
+
+// Recorded implements recipe.Log. What was measured of episodes that another adapter made is not recorded of this one.
+func (l Journal) Recorded(stage string, step int) (map[string]float64, bool, error) {
+	if mine, err := l.ofThisAdapter(stage, step); err != nil || !mine {
+		return nil, false, err
+	}
+	rows, err := l.Dir.Ledger.Metrics(stage)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, r := range rows {
+		if r.Step == step {
+			var m map[string]float64
+			err := json.Unmarshal(r.JSON, &m)
+			return m, err == nil, err
+		}
+	}
+	return nil, false, nil
+}
+
+// Measured implements recipe.Log.
+func (l Journal) Measured(stage string) (map[int]map[string]float64, error) {
+	rows, err := l.Dir.Ledger.Metrics(stage)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]map[string]float64{}
+	for _, r := range rows {
+		var m map[string]float64
+		if err := json.Unmarshal(r.JSON, &m); err != nil {
+			return nil, fmt.Errorf("reading the metrics of %s step %d: %w", r.Stage, r.Step, err)
+		}
+		all[r.Step] = m
+	}
+	return all, nil
+}
+
+// ofThisAdapter reports whether no episode of a step was made by another adapter than the one there is now.
+func (l Journal) ofThisAdapter(stage string, step int) (bool, error) {
+	if l.Episodes == nil { // no episodes are kept
+		return true, nil
+	}
+	rows, err := l.Dir.Ledger.Trajectories(stage, step)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rows {
+		var t struct{ Adapter string }
+		if err := json.Unmarshal(r.JSON, &t); err != nil {
+			return false, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
+		}
+		if t.Adapter != l.Episodes.Held() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Notice implements recipe.Log.
+func (l Journal) Notice(text string) { l.Say("note: %s", text) }
+
+func (l Journal) Latest(stage string) (string, int, error) {
+	c, ok, moved, err := l.Dir.LatestCheckpoint(stage)
+	for _, q := range moved {
+		l.Say("checkpoint %s does not verify (%s); moved to %s", q.From, q.Why, q.To)
+	}
+	if err != nil || !ok {
+		return "", 0, err
+	}
+	return c.Path, c.Step, nil
+}
+
+// Trajectories implements recipe.Log. Where a run that goes on computed a step again, on a GPU to other numbers, the log may
+// hold episodes of the step after it that another adapter made: they are no part of a step of the adapter there is now.
+func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
+	rows, err := l.Dir.Ledger.Trajectories(stage, step)
+	if err != nil {
+		return nil, err
+	}
+	var all []recipe.Kept
+	for _, r := range rows {
+		k, err := records.KeptOf(r)
+		if err != nil {
+			return nil, err
+		}
+		if k.Adapter != l.Episodes.Held() {
+			continue
+		}
+		if k.Shown != nil {
+			if k.Tools, err = mcp.ToolsShown(*k.Shown, l.Episodes.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// Finish implements recipe.Log.
+func (l Journal) Finish(stage string) error {
+	return l.Dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished})
+}

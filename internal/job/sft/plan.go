@@ -1,0 +1,169 @@
+package sft
+
+import (
+	"errors"
+	"slices"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/data/dataset"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/job/inputs"
+	"hone/internal/job/settings"
+	"hone/internal/learn/batch"
+	"hone/internal/recipe"
+)
+
+// Plan is what SFT settles before a device is opened.
+type Plan struct {
+	Model     *basemodel.Model
+	Sequences []batch.Sequence
+	Held      []batch.Sequence // that are measured and not learnt from
+	Prefix    int              // tokens that all Sequences begin with
+}
+
+// Resolve finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No device is
+// opened and no weight read. The plan is to be closed, unless there is an error.
+func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, err error) {
+	defer func() {
+		if err != nil {
+			l.Close()
+		}
+	}()
+	if l.Model, err = BaseOf(j, d.Path, rows); err != nil {
+		return l, err
+	}
+	validation, err := d.Validation()
+	if err != nil {
+		return l, err
+	}
+	rows, held, err := inputs.Holding[dataset.Row]{Stage: settings.SFTStage, One: "row", Share: j.Config.SFT.Validation, Patience: j.Config.SFT.Patience,
+		Seed: j.Config.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host, rows, validation)
+	if err != nil {
+		return l, err
+	}
+	sequences := func(rows []dataset.Row) ([]batch.Sequence, error) {
+		return inputs.SequencesOf(j.Host, l.Model, d.Path, dataset.Unroll(j.Config.SFT.Unroll, rows), j.Config.Model.Context, j.SkipBad)
+	}
+	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
+		l.Held, err = sequences(held)
+		if why, is := errors.AsType[inputs.TooLong](err); is && len(validation) > 0 && j.Config.SFT.Patience == 0 {
+			j.Say("note: the loss is measured on nothing: of the split validation, %v", why)
+			err = nil
+		}
+	}
+	if f, is := err.(*fault.Error); is && f.What == inputs.Unrendered {
+		err = inputs.OrSkip(err)
+	}
+	if err != nil {
+		return l, err
+	}
+	var steps []batch.Batch
+	for _, picked := range l.stage(j.Config).Pass(len(l.Sequences), 0) {
+		steps = append(steps, batch.New(pick(l.Sequences, picked)))
+	}
+	c := j.Config
+	multiple := l.fewPrograms(&c, steps)
+	if err = l.Fit(j, c, steps); err != nil && multiple > 0 { // for want of memory, of which longer rows take more
+		c, multiple = j.Config, 0
+		err = l.Fit(j, c, steps)
+	}
+	if multiple > 0 {
+		j.Say("rows are padded to a multiple of %d tokens: so few steps are not worth compiling programs of more lengths (engine.row_multiple)", multiple)
+	}
+	if l.compiles() {
+		l.sayTime(j, steps)
+	}
+	return l, err
+}
+
+// pack puts the rows of steps behind what all begin with, and settles whether they are worth packing: with how many tokens, and how many apart.
+func (l *Plan) pack(c *config.Config, steps []batch.Batch) (packed, apart int) {
+	l.Prefix = len(batch.New(l.Sequences).Prefix)
+	for i := range steps {
+		steps[i] = steps[i].Shorten(max(1, l.Prefix))
+	}
+	packed, apart = basemodel.CountPacking(c.Engine, l.Model.Plugin.IsCUDA(), steps)
+	if c.Engine.Packing == "auto" && float64(packed) > (1-worthPacking)*float64(apart) {
+		c.Engine.Packing = "off"
+	}
+	return packed, apart
+}
+
+// BaseOf finds the base model that conversations are rendered for, and settles what it is prompted with.
+func BaseOf(j *job.Job, path string, rows []dataset.Row) (*basemodel.Model, error) {
+	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
+		return nil, err
+	}
+	c, trained, err := basemodel.AdapterPrompting(j.Host, j.Config, j.Kept.Adapter, true)
+	if err != nil {
+		return nil, err
+	}
+	j.Config = c
+	j.Config.Rollout.System = systemOf(j.Host, path, rows, j.Config.Rollout.System)
+	m, err := basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained)
+	if err == nil {
+		m.SayUntrained(j.Config.LoRA, j.Kept.Adapter, true)
+	}
+	return m, err
+}
+
+// worthPacking is which share of the tokens of a pass rows as trees save at least, where hone chooses: a tree's rows are held against each
+// other in attention, and its programs are others, which are compiled too.
+const worthPacking = 1. / 3
+
+// Fit settles how the rows are computed, in the configuration of the job: with c's engine, and as the steps of the first pass have them.
+func (l *Plan) Fit(j *job.Job, c config.Config, steps []batch.Batch) (err error) {
+	packed, apart := l.pack(&c, steps)
+	if j.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.Prefix, slices.Concat(l.Sequences, l.Held)); err == nil && j.Config.Engine.Packing == "tree" {
+		j.Say("a pass computes %d tokens, not %d: what rows of a step begin with is computed once (engine.packing)", packed, apart)
+	}
+	return err
+}
+
+// stage is the one of the rows.
+func (l *Plan) stage(c config.Config) recipe.SFT {
+	s := settings.SFTOf(c)
+	s.Held = l.Held
+	for _, r := range l.Sequences {
+		s.Together = append(s.Together, r.Group)
+	}
+	return s
+}
+
+func pick(rows []batch.Sequence, which []int) (picked []batch.Sequence) {
+	for _, i := range which {
+		picked = append(picked, rows[i])
+	}
+	return picked
+}
+
+// systemOf is the system message that all rows begin with: what is learnt under it is to be served under it. Where they begin
+// with several, or some with none, it is the one given, which those without one take.
+func systemOf(h *host.Host, path string, rows []dataset.Row, given string) string {
+	own := map[string]int{}
+	for _, r := range rows {
+		system := given
+		if len(r.Messages) > 0 && r.Messages[0].Role == chat.System {
+			system = r.Messages[0].Content
+		}
+		own[system]++
+	}
+	if len(own) == 1 {
+		for system := range own {
+			return system
+		}
+	}
+	h.Say("the conversations of %s begin with %d different system messages: requests without one are served under %q", path, len(own), given)
+	return given
+}
+
+// Close gives the model back, where there is one.
+func (l Plan) Close() {
+	if l.Model != nil {
+		l.Model.Close()
+	}
+}

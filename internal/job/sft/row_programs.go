@@ -1,0 +1,66 @@
+package sft
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/learn/batch"
+)
+
+// compiles reports whether programs of rows are compiled for long, and for one row at a time.
+func (l *Plan) compiles() bool { return l.Model.Plugin.Path != "" && !l.Model.Plugin.IsCUDA() }
+
+// fewPrograms has a run of few steps pad its rows to fewer lengths, where that saves more compiling than it costs. steps are those of the first pass.
+func (l *Plan) fewPrograms(c *config.Config, steps []batch.Batch) (multiple int) {
+	all := l.stage(*c).NumSteps(len(l.Sequences))
+	if !l.compiles() || all < 1 || len(steps) == 0 {
+		return 0
+	}
+	taken, e := steps[:min(len(steps), all)], *c
+	if l.pack(&e, steps); e.Engine.Packing == "auto" { // which a CPU takes for trees
+		e.Engine.Packing = "tree"
+	}
+	if multiple = basemodel.RowMultiple(e.Engine, taken, float64(all)/float64(len(taken))); multiple > 0 {
+		c.Engine.RowMultiple = multiple
+	}
+	return multiple
+}
+
+// sayTime says beforehand about how long a run takes that compiles its programs: minutes of silence look like a program that hangs. pass
+// has the steps of the first pass.
+func (l *Plan) sayTime(j *job.Job, pass []batch.Batch) {
+	programs, _ := basemodel.RowProgramsOf(j.Config.Engine, pass)
+	l.Model.RowPrograms.Expect(programs)
+	all := l.stage(j.Config).NumSteps(len(l.Sequences))
+	taken := pass[:min(len(pass), max(all, 0))]
+	programs, positions := basemodel.RowProgramsOf(j.Config.Engine, taken)
+	if programs == 0 {
+		return
+	}
+	computed, cores := float64(positions)*float64(all)/float64(len(taken)), runtime.NumCPU()
+	j.Say("%s on %.0f tokens of rows, padding too, and %s to compile: about %s where %s free", fault.Count(all, "step"), computed,
+		fault.Count(programs, "program"), roughly(basemodel.RowTime(l.Model.Shape(), cores, programs, computed)), freeCores(cores))
+}
+
+func freeCores(n int) string {
+	if n == 1 {
+		return "a core is"
+	}
+	return fmt.Sprintf("%d cores are", n)
+}
+
+// roughly is a time in the unit that a person would wait in.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fault.Count(10*max(1, int((d+5*time.Second)/(10*time.Second))), "second")
+	case d < 2*time.Hour:
+		return fault.Count(int((d+30*time.Second)/time.Minute), "minute")
+	}
+	return fault.Count(int((d+30*time.Minute)/time.Hour), "hour")
+}
