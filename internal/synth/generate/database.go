@@ -92,6 +92,19 @@ func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 	return list, nil
 }
 
+// uses adds the tools that programs call.
+func (db *sqlServer) uses(used map[string]bool) {
+	for _, t := range []string{db.create.tool, db.write.tool, db.read.tool} {
+		used[t] = true
+	}
+	if db.list != nil {
+		used[db.list.Tool] = true
+	}
+	if db.describe != nil {
+		used[db.describe.tool] = true
+	}
+}
+
 // tryOn makes a call in a session and returns what it says; ok is false where it is refused.
 func (m *maker) tryOn(ctx context.Context, session environment.Session, c Call) (text string, ok bool) {
 	r := session.Probe(ctx, c.chat("try"))

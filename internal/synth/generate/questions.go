@@ -69,9 +69,13 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 // settings are the worlds of all databases: what is there first, with half of the tasks, then invented ones, of which a
 // quarter of the domains is held out.
 func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting, err error) {
-	total := int(float64(m.N)*m.shareOf(dbs) + 0.5)
+	used := map[string]bool{}
 	for _, db := range dbs {
-		m.asks[db.server] = true
+		db.uses(used)
+		m.asks[db.server] = used
+	}
+	total := int(float64(m.N)*m.shareOf(dbs)*(1-m.shareOfOthers(dbs, used)) + 0.5)
+	for _, db := range dbs {
 		left := total / len(dbs)
 		live, err := m.live(ctx, db)
 		if err != nil {
@@ -138,6 +142,17 @@ func businesses(r *rand.Rand) (order []int) {
 // shareOf is the part of all servers that are databases.
 func (m *maker) shareOf(dbs []*sqlServer) float64 {
 	return float64(len(dbs)) / float64(len(m.player.servers()))
+}
+
+// shareOfOthers is the part of the tasks for the tools of databases that take no SQL: some for each, of another kind.
+func (m *maker) shareOfOthers(dbs []*sqlServer, used map[string]bool) float64 {
+	n := 0
+	for _, s := range m.tools {
+		if !used[s.Name] && s.mayTry() && slices.ContainsFunc(dbs, func(db *sqlServer) bool { return db.server == s.Server }) {
+			n++
+		}
+	}
+	return min(0.1, 0.03*float64(n))
 }
 
 // quota draws how many tasks of each kind a setting is to have, by the shares of the kinds.

@@ -30,6 +30,7 @@ func (db *sqlServer) slip(r *rand.Rand, w *programs.World, p *programs.Program, 
 		func() []Call { return db.wrongTable(r, w, p, calls, first) },
 		func() []Call { return db.wrongWords(r, p, calls, first) },
 		func() []Call { return db.wrongLetters(p, calls, first) },
+		func() []Call { return db.wrongName(r, w, p, calls, first) },
 	}
 	r.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 	if r.IntN(3) == 0 { // it fits nearly all programs
@@ -133,6 +134,33 @@ func (db *sqlServer) wrongWords(r *rand.Rand, p *programs.Program, calls []Call,
 		wrong := db.read.call(fmt.Sprintf("SELECT * FROM %s WHERE %s LIKE '%%%s%%'", m[1], m[2], said))
 		wrong.Slip = slipEmpty
 		return slices.Concat(calls[:first+i], []Call{wrong}, calls[first+i:])
+	}
+	return nil
+}
+
+// wrongName asks for a thing by a name that is not quite its own, behind which it is searched for.
+func (db *sqlServer) wrongName(r *rand.Rand, w *programs.World, p *programs.Program, calls []Call, first int) []Call {
+	for i, s := range p.Steps {
+		for _, t := range p.Tables {
+			if t.Label < 0 || len(t.Columns[t.Label].Parts) > 0 || t.Columns[t.Label].Kind != programs.Text || w.Cased || s.Writes {
+				continue
+			}
+			column := programs.Ident(t.Columns[t.Label].Name)
+			m := regexp.MustCompile(`\b` + regexp.QuoteMeta(column) + ` = '([A-Za-z][A-Za-z ]{3,40})'`).FindStringSubmatch(s.SQL)
+			if m == nil || strings.Contains(s.SQL, "COUNT(") || strings.Contains(s.SQL, "SUM(") || strings.Contains(s.SQL, "AVG(") {
+				continue
+			}
+			name := m[1]
+			said := []string{"the " + name, strings.ToLower(name), t.One + " " + name, name[strings.LastIndexByte(name, ' ')+1:]}[r.IntN(4)]
+			if said == name {
+				said = strings.ToUpper(name)
+			}
+			wrong := db.read.call(strings.Replace(s.SQL, "'"+name+"'", programs.Literal(said), 1))
+			wrong.Slip = slipEmpty
+			words := strings.Fields(name)
+			search := db.read.call(fmt.Sprintf("SELECT %s FROM %s WHERE %s LIKE '%%%s%%'", column, programs.Ident(t.Name), column, words[len(words)-1]))
+			return slices.Concat(calls[:first+i], []Call{wrong, search}, calls[first+i:])
+		}
 	}
 	return nil
 }

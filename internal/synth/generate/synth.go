@@ -138,8 +138,8 @@ type maker struct {
 	tools  []*subject
 	byName map[string]*subject
 	worlds []*realm
-	held   map[string]bool // tools or servers that training does not see
-	asks   map[string]bool // servers of which programs are made
+	held   map[string]bool            // tools or servers that training does not see
+	asks   map[string]map[string]bool // the tools that programs call, by the servers of which they are made
 	asking asking
 	fallen []draftOf      // at a gate
 	stages map[string]int // plays that were begun, by stage
@@ -170,10 +170,10 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	return &Result{Scenarios: out, Rejected: m.rejected(drafted), Report: m.report}, nil
 }
 
-// others makes n tasks of calls whose values the task says, for the servers of which no programs were made.
+// others makes n tasks of calls whose values the task says, for the tools of which no programs were made.
 func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*Candidate, err error) {
 	all := m.tools
-	m.tools = slices.DeleteFunc(slices.Clone(all), func(s *subject) bool { return m.asks[s.Server] })
+	m.tools = slices.DeleteFunc(slices.Clone(all), func(s *subject) bool { return m.asks[s.Server][s.Name] })
 	defer func() { m.tools = all }()
 	if m.N = n; n <= 0 || len(m.tools) == 0 {
 		return nil, nil, nil
@@ -221,7 +221,7 @@ func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*C
 
 // newMaker knows of the tools what is said of them.
 func newMaker(from environment.Tools, tools []Tool, l *Ledger, o Options) *maker {
-	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{}, asks: map[string]bool{}, worlds: []*realm{{}}}
+	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{}, asks: map[string]map[string]bool{}, worlds: []*realm{{}}}
 	m.player = player{from: from, ledger: l, workers: m.Workers, tool: m.byName}
 	for _, t := range tools {
 		s := &subject{Tool: t, schema: readParam(t.InputSchema)}

@@ -19,6 +19,11 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 	if len(columns) == 0 {
 		return Cond{}, "", false
 	}
+	if d.r.IntN(12) == 0 {
+		if c, phrase, ok := d.surname(t, not); ok {
+			return c, phrase, d.divides(t, c)
+		}
+	}
 	i := pick(d.r, columns)
 	c := t.Columns[i]
 	if c.Ref != nil { // said by what it names
@@ -94,6 +99,23 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 // isStock reports whether a number says how many of a thing are there.
 func (c Column) isStock() bool {
 	return c.Kind == Number && slices.Contains([]string{"stock", "hand", "inventory", "available", "copies", "left"}, lastWord(c.Name))
+}
+
+// surname is the condition that people have a last name, of names that stand in one column.
+func (d *drawer) surname(t *Table, not []int) (Cond, string, bool) {
+	label := t.Columns[t.Label]
+	if label.Ref != nil || label.Kind != Text || len(label.Parts) > 0 || d.w.Cased || d.w.Listed || slices.Contains(not, t.Label) || !t.people() {
+		return Cond{}, "", false
+	}
+	words := strings.Fields(t.named(pick(d.r, t.Rows)))
+	if len(words) != 2 || len(words[1]) < 4 || !isASCII(words[1]) || strings.ContainsAny(words[1], `%_'`) {
+		return Cond{}, "", false
+	}
+	c := Cond{t.Label, -1, Has, words[1]}
+	if slices.ContainsFunc(t.rows([]Cond{c}), func(row []any) bool { return !strings.HasSuffix(t.named(row), " "+words[1]) }) {
+		return Cond{}, "", false
+	}
+	return c, pick(d.r, []string{"called ", "surnamed ", "whose last name is ", "with the surname ", "by the name of "}) + words[1], true
 }
 
 // put puts a value into a phrase, behind "an" where that is said before it.

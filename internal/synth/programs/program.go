@@ -61,7 +61,7 @@ func Shares() map[string]int {
 		Several: 12,
 		Correct: 4,
 		Leave:   3,
-		Unknown: 2,
+		Unknown: 4,
 		AskBack: 2,
 		Cannot:  3,
 	}
@@ -245,7 +245,7 @@ func (d *drawer) draw(kind string) *Program {
 	case List:
 		return d.list(1)
 	case Compare:
-		return d.either(d.compare, d.compareOf)
+		return d.either(d.compare, d.compareOf, d.against)
 	case YesNo:
 		return d.yesNo()
 	case Missing:
@@ -269,7 +269,7 @@ func (d *drawer) draw(kind string) *Program {
 	case Correct:
 		return d.set(true)
 	case Unknown:
-		return d.unknown()
+		return d.either(d.unknown, d.nobody)
 	case AskBack:
 		return d.askBack()
 	case Cannot:

@@ -146,3 +146,43 @@ func (d *drawer) compareOf() *Program {
 		Tables:  named.tables(),
 	}
 }
+
+// against lists the things of which one number is above, or below, another one of theirs: parts below their reorder level.
+func (d *drawer) against() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil {
+		return nil
+	}
+	numbers := t.properties(func(c Column) bool { return isNumber(c) && !c.Bool && !c.isYear() })
+	if len(numbers) < 2 {
+		return nil
+	}
+	d.r.Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
+	i, k := numbers[0], numbers[1]
+	if t.Columns[i].Cents != t.Columns[k].Cents {
+		return nil
+	}
+	sign, pattern := ">", "above_other"
+	if d.r.IntN(2) == 0 {
+		sign, pattern = "<", "below_other"
+	}
+	var names []string
+	for _, row := range t.Rows {
+		if row[i] != nil && row[k] != nil && (sign == ">" && less(row[k], row[i]) || sign == "<" && less(row[i], row[k])) {
+			names = append(names, t.named(row))
+		}
+	}
+	if len(names) == 0 || len(names) > mostListed || len(names) == len(t.Rows) || repeats(names) {
+		return nil
+	}
+	slots := d.about(t)
+	slots["attr"], slots["attr2"] = t.Columns[i].said(), t.Columns[k].said()
+	return &Program{
+		pattern: pattern,
+		slots:   slots,
+		Answer:  Answer{Form: "list", Values: names},
+		Steps: []Step{{SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s %s %s", t.stored(t.Label, ""), Ident(t.Name),
+			Ident(t.Columns[i].Name), sign, Ident(t.Columns[k].Name))}},
+		Tables: []*Table{t},
+	}
+}

@@ -244,11 +244,26 @@ func (d *drawer) total() *Program {
 		return nil
 	}
 	v := q.Run()[0]
-	if x, ok := asFloat(v); !ok ||
-		q.Agg == "AVG" && math.Abs(x*100-math.Round(x*100)) > 1e-6 { // an answer that is no matter of rounding
+	x, ok := asFloat(v)
+	if !ok {
 		return nil
 	}
 	slots["attr"] = t.Columns[i].said()
+	if q.Agg == "AVG" && math.Abs(x*100-math.Round(x*100)) > 1e-6 { // rounded as is said
+		digits := d.r.IntN(3)
+		scaled := x * math.Pow10(digits)
+		if _, part := math.Modf(scaled); math.Abs(part-0.5) < 0.01 {
+			return nil
+		}
+		slots["round"] = []string{"whole", "one_decimal", "two_decimals"}[digits]
+		said := fmt.Sprintf("%.*f", digits, x)
+		p := q.program("avg", slots, Answer{Form: "number", Values: []string{said}})
+		sql := p.Steps[0].SQL
+		at := strings.Index(sql, " FROM ")
+		p.Steps[0].SQL = fmt.Sprintf("SELECT ROUND(%s, %d)%s", strings.TrimPrefix(sql[:at], "SELECT "), digits, sql[at:])
+		p.Result = []string{trimFloat(math.Round(scaled) / math.Pow10(digits))}
+		return p
+	}
 	return q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
 }
 
@@ -399,6 +414,12 @@ func (d *drawer) worth() *Program {
 	pattern := "worth"
 	if slots["filter"] != "" {
 		pattern = "worth_some"
+	}
+	switch last := lastWord(t.Columns[stock].said()); { // what people call that has no times in it
+	case t.Columns[stock].isStock() && d.r.IntN(3) > 0:
+		pattern = "stock_worth"
+	case slices.Contains([]string{"quantity", "amount", "tickets", "nights", "seats"}, last) && d.r.IntN(3) > 0:
+		pattern = "turnover"
 	}
 	return &Program{
 		pattern: pattern,

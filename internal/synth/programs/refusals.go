@@ -49,6 +49,40 @@ func (d *drawer) unknown() *Program {
 	}
 }
 
+// nobody asks for, or changes, a thing that is not there: whoever searches for it finds that.
+func (d *drawer) nobody() *Program {
+	t := d.table()
+	if t == nil || t.Columns[t.Label].Ref != nil || t.Columns[t.Label].Kind != Text || d.w.Cased || d.w.Listed {
+		return nil
+	}
+	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
+	name, ok := d.fresh(t).(string)
+	if !ok || len(props) == 0 || len(t.Columns[t.Label].Parts) > 0 || t.describes() || strings.ContainsAny(name, `%_'\\`) {
+		return nil
+	}
+	last := name[strings.LastIndexByte(name, ' ')+1:]
+	search := []Cond{{t.Label, -1, Has, name}}
+	slots := d.about(t)
+	i := pick(d.r, props)
+	slots["x"], slots["attr"] = name, t.Columns[i].said()
+	p := &Program{
+		pattern: "lookup",
+		slots:   slots,
+		Tables:  []*Table{t},
+		Steps:   []Step{{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, search)}},
+		Answer:  Answer{Form: "unknown", Values: []string{"There is no " + t.One + " called " + name + " on record."}},
+	}
+	if last != name && len(t.rows([]Cond{{t.Label, -1, Has, last}})) == 0 { // nor one by a part of the name
+		p.Steps = append(p.Steps, Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, last}})})
+	}
+	if v := d.another(t, i, nil); v != nil && d.r.IntN(2) == 0 {
+		if _, said, _ := d.written(t.Columns[i], v, t.Rows[0]); said != "" {
+			p.pattern, slots["v"] = "set", said
+		}
+	}
+	return p
+}
+
 // askBack is a change whose value the person forgot to say.
 func (d *drawer) askBack() *Program {
 	p := d.set(false)

@@ -159,6 +159,9 @@ func (p *Program) say(
 	}
 	f := pick(r, forms(p.Answer.Form))
 	a := p.Answer
+	if how := p.slots["round"]; how != "" {
+		text = follow(text, pick(r, manners()[how][split]))
+	}
 	switch a.Form {
 	case "unknown":
 		none := `(?i)\b(?:no|not|isn't|aren't|doesn't|don't|unknown|cannot|can't)\b`

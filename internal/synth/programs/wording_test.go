@@ -33,7 +33,7 @@ func needed() map[string]string {
 		"edge_remove": "rel x y", "worth": "attr many v", "most_of": "attr others | many one", "worth_some": "attr filter many v", "report": "attr filter many", "cannot": "verb", "asks": "asks | x",
 		"move_all": "filter many y | attr x", "fill": "attr many v | filter", "percent_up": "attr filter many v",
 		"percent_down": "attr filter many v", "remove_with": "others x | one", "remove_unrelated": "filter many others",
-		"which": "many", "list_of": "attr filter many", "how_many": "many", "left": "attr | x", "set_when": "attr attr2 rel v x",
+		"which": "many", "stock_worth": "filter many", "turnover": "filter many", "above_other": "attr attr2 many", "below_other": "attr attr2 many", "list_of": "attr filter many", "how_many": "many", "left": "attr | x", "set_when": "attr attr2 rel v x",
 		"set_either": "attr attr2 old rel v x", "same_as": "attr x y", "having": "many n others",
 		"compare_count": "others x y", "compare_sum": "attr others x y", "compare_avg": "attr others x y",
 		"new_table": "given n old",
