@@ -307,6 +307,9 @@ func qualityIn(answer string) (float64, bool) {
 
 // score has the judge score a task with its calls and what they answered.
 func (m *maker) score(ctx context.Context, c *Candidate) error {
+	if c.told != nil && m.Judge == nil { // the plays have shown what the words ask for, and gates looked at these
+		return nil
+	}
 	why, err := m.ask(ctx, c, question{prompt: qualityPrompt, who: m.grader(), data: asked{Task: c.Task, Calls: m.shownCalls(c)}, temperature: careful, tokens: 120}, func(answer string) (ok bool) {
 		c.Quality, ok = qualityIn(answer)
 		return ok

@@ -26,6 +26,8 @@ const (
 	qualityPrompt    promptName = "quality"
 	rewordPrompt     promptName = "reword"
 	rewordHeldPrompt promptName = "reword_held" // of tasks that training does not see
+	askPrompt        promptName = "ask"         // of programs
+	askHeldPrompt    promptName = "ask_held"
 )
 
 // evolutions are WizardLM's operators in depth (arXiv 2304.12244, section 3.2), as MCP-Flow takes them.
@@ -69,15 +71,34 @@ type asked struct {
 	Schema      string
 	Calls       string
 	Tools       []chat.Tool
+
+	Person, Tone, Around, Wants string // of a program
+	Examples                    []example
 }
 
+// messages are the prompt filled in. Examples are turns before what is asked, each with its answer: small models follow
+// these more closely than rules.
 func (p prompt) messages(data asked) ([]chat.Message, error) {
-	var rule, said strings.Builder
-	if err := p.rule.Execute(&rule, data); err != nil {
+	rule, err := written(p.rule, data)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.said.Execute(&said, data); err != nil {
-		return nil, err
+	list := []chat.Message{{Role: chat.System, Content: rule}}
+	for _, e := range data.Examples {
+		before := data
+		before.Wants, before.Values = e.Wants, e.Values
+		said, err := written(p.said, before)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, chat.Message{Role: chat.User, Content: said}, chat.Message{Role: chat.Assistant, Content: e.Message})
 	}
-	return []chat.Message{{Role: chat.System, Content: rule.String()}, {Role: chat.User, Content: strings.TrimRight(said.String(), "\n")}}, nil
+	said, err := written(p.said, data)
+	return append(list, chat.Message{Role: chat.User, Content: said}), err
+}
+
+func written(t *template.Template, data asked) (string, error) {
+	var b strings.Builder
+	err := t.Execute(&b, data)
+	return strings.TrimRight(b.String(), "\n"), err
 }

@@ -3,7 +3,6 @@ package generate
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"hone/internal/data/overlap"
-	"hone/internal/digest"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/synth/programs"
@@ -63,7 +61,13 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 		}
 	}
 	m.report.stage("programs", in, len(list), why)
-	return m.apart(list), nil
+	if err := m.asPersons(ctx, list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		m.retell(&list[i])
+	}
+	return m.solve(ctx, m.apart(m.oneMeaning(list)))
 }
 
 // settings are the worlds of all databases: what is there first, with half of the tasks, then invented ones, of which a
@@ -199,7 +203,13 @@ func (m *maker) tasksOf(
 		}
 		seen[p.Key()] = true
 		tried++
-		c := &Candidate{Kind: kind, World: s.realm.index, Calls: s.db.gold(s.World, p), Split: s.split}
+		c := &Candidate{
+			Kind:  kind,
+			World: s.realm.index,
+			Calls: s.db.gold(s.World, p),
+			Split: s.split,
+			told:  &told{Program: p, world: s.World},
+		}
 		if c.Split == "" { // of the server's own data each task stands for itself
 			c.Split = m.drawSplit(p.Key())
 		}
@@ -218,13 +228,11 @@ func (m *maker) tasksOf(
 
 // worded is a program that holds as a scenario.
 func (m *maker) worded(s setting, p *programs.Program, c *Candidate, states []scenario.Check) draftOf {
-	random := m.random("asked", p.Key(), s.realm.index)
+	c.Checks = states
 	d := draftOf{
 		of:       c,
 		Scenario: scenario.Scenario{Setup: m.setupOf(c), Split: c.Split, Tags: []string{"kind:" + c.Kind}},
 	}
-	w := p.Word(random, d.Split)
-	d.Task, d.GoldAnswer, d.Checks = w.Task, w.Answer, append(w.Checks, states...)
 	for _, x := range c.Calls {
 		if x.Slip != "" {
 			d.Slips = append(d.Slips, scenario.Slip{Before: len(d.Gold), Name: x.Tool, Arguments: x.Arguments})
@@ -232,8 +240,6 @@ func (m *maker) worded(s setting, p *programs.Program, c *Candidate, states []sc
 		}
 		d.Gold = append(d.Gold, x.gold())
 	}
-	c.Task = d.Task
-	d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(c.key() + d.Task).String()[:10])
 	d.Provenance = &scenario.Provenance{
 		By:      byHone,
 		Version: m.Version,
@@ -246,6 +252,7 @@ func (m *maker) worded(s setting, p *programs.Program, c *Candidate, states []sc
 	for _, x := range slices.Concat(c.Calls, s.realm.setup) {
 		d.Provenance.Tools[x.Tool] = m.byName[x.Tool].SHA256
 	}
+	m.retell(&d)
 	return d
 }
 

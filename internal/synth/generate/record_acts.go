@@ -409,12 +409,14 @@ func (m *maker) insertRecord(r *rand.Rand, s *shelf, t *programs.Table, a act) (
 	walk(nil, arguments, &leaves)
 	slots := t.Slots(nil)
 	var given []string
+	var pairs [][2]string
 	for _, l := range leaves {
 		switch {
 		case l.pointer() == a.label:
 			slots["x"] = l.text()
 		case len(l.text()) < 80:
 			given = append(given, programs.Words(l.name())+" "+l.text())
+			pairs = append(pairs, [2]string{programs.Words(l.name()), l.text()})
 		default:
 			return nil, nil
 		}
@@ -428,7 +430,7 @@ func (m *maker) insertRecord(r *rand.Rand, s *shelf, t *programs.Table, a act) (
 	if len(given) == 0 {
 		pattern = "insert_bare"
 	}
-	return programs.NewAct(programs.Insert, pattern, slots), []Call{{Tool: a.tool.Name, Arguments: arguments}}
+	return programs.NewAct(programs.Insert, pattern, slots).Gives(pairs), []Call{{Tool: a.tool.Name, Arguments: arguments}}
 }
 
 // changeEdge relates two things, or takes a relation away.

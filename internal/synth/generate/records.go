@@ -63,7 +63,17 @@ func (m *maker) records(ctx context.Context, n int) ([]*Candidate, error) {
 				continue
 			}
 			seen[key] = true
-			list = append(list, &Candidate{Kind: p.Kind, World: s.realm.index, Calls: calls, program: p, shelf: s})
+			list = append(
+				list,
+				&Candidate{
+					Kind:    p.Kind,
+					World:   s.realm.index,
+					Calls:   calls,
+					program: p,
+					shelf:   s,
+					told:    &told{Program: p, world: s.World},
+				},
+			)
 		}
 	}
 	return list, nil

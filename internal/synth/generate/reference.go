@@ -26,6 +26,55 @@ func (m *maker) refer(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	if m.Reference == nil {
 		return list, nil
 	}
+	tried, err := m.tries(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	return m.solved(list, tried), nil
+}
+
+// solve is refer of programs. What is never solved in a model's words is tried in those of its template, which then stand: a
+// wording is good where somebody who sees it and the tools alone gets where the program does.
+func (m *maker) solve(ctx context.Context, list []draftOf) ([]draftOf, error) {
+	if m.Reference == nil {
+		return list, nil
+	}
+	tried, err := m.tries(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	var again []draftOf
+	var at []int
+	worded := 0
+	for i, d := range list {
+		if d.of.told == nil || d.of.told.requests == nil {
+			continue
+		}
+		if worded++; tried[i].Runs > 0 && tried[i].Passed == 0 {
+			d.of.untell()
+			m.retell(&list[i])
+			again, at = append(again, list[i]), append(at, i)
+		}
+	}
+	second, err := m.tries(ctx, again)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range at {
+		tried[i] = second[k]
+	}
+	if worded > 0 {
+		reasons := map[string]int{}
+		if len(again) > 0 {
+			reasons["the template's words stand: the reference never solves it as it is worded"] = len(again)
+		}
+		m.report.stage("words solved", worded, worded-len(again), reasons)
+	}
+	return m.solved(list, tried), nil
+}
+
+// tries are what came of the reference's runs of each task.
+func (m *maker) tries(ctx context.Context, list []draftOf) ([]scenario.Reference, error) {
 	runs := m.ReferenceRuns
 	type run struct{ passed, says bool }
 	got := make([]run, len(list)*runs)
@@ -39,24 +88,31 @@ func (m *maker) refer(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	if err != nil {
 		return nil, err
 	}
-	reasons := map[string]int{}
-	var kept []draftOf
-	for i, d := range list {
-		tried := scenario.Reference{By: m.Reference.Name()}
+	tried := make([]scenario.Reference, len(list))
+	for i := range list {
+		tried[i].By = m.Reference.Name()
 		for _, r := range got[i*runs : (i+1)*runs] {
 			if r.says {
-				tried.Runs++
+				tried[i].Runs++
 			}
 			if r.passed {
-				tried.Passed++
+				tried[i].Passed++
 			}
 		}
-		d.of.Runs, d.of.PassRate = tried.Runs, tried.PassRate()
-		d.Provenance.Reference = &tried
+	}
+	return tried, nil
+}
+
+// solved are the tasks that a reference solved, each with how often.
+func (m *maker) solved(list []draftOf, tried []scenario.Reference) (kept []draftOf) {
+	reasons := map[string]int{}
+	for i, d := range list {
+		d.of.Runs, d.of.PassRate = tried[i].Runs, tried[i].PassRate()
+		d.Provenance.Reference = &tried[i]
 		switch {
-		case tried.Runs == 0:
+		case tried[i].Runs == 0:
 			d.of.drop("no run of the reference says anything")
-		case tried.Passed == 0 && !m.KeepUnsolved:
+		case tried[i].Passed == 0 && !m.KeepUnsolved:
 			d.of.drop("the reference never solves it")
 		}
 		if d.of.Why != "" {
@@ -66,7 +122,7 @@ func (m *maker) refer(ctx context.Context, list []draftOf) ([]draftOf, error) {
 		kept = append(kept, d)
 	}
 	m.report.stage("reference", len(list), len(kept), reasons)
-	return kept, nil
+	return kept
 }
 
 // tryOnce is one episode of the reference, or what the ledger has of it.

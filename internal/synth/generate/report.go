@@ -32,6 +32,9 @@ type Report struct {
 	Levels    map[string]int `json:"difficulties"`         // scenarios by difficulty
 	PassRates map[string]int `json:"pass_rates,omitempty"` // scenarios by how many of the reference's runs passed, as 3/4
 	Untouched []string       `json:"untouched,omitempty"`  // tools that were not called, since a call might do harm
+
+	Demands map[string]Demands `json:"demands"` // what the tasks ask, by split
+	Probe   Probe              `json:"probe"`   // whether words alone tell what is to be refused
 }
 
 // Stage is one step: how many candidates it got, how many it handed on, and why the others fell.
@@ -142,6 +145,10 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 		r.Several, r.Abstain, r.Words = float64(several)/n, float64(without)/n, float64(length)/n
 	}
 	r.Gap = GapOf(list, (*scenario.Scenario).Asks)
+	r.Demands, r.Probe = map[string]Demands{}, ProbeOf(list)
+	for _, split := range splits() {
+		r.Demands[split] = m.demandsOf(list, split)
+	}
 	r.Kept = m.ledger.Kept()
 	r.Played = m.ledger.fresh()
 }
@@ -179,7 +186,7 @@ func (r *Report) Rows() [][]string {
 func (r *Report) Tables() (tables [][][]string) {
 	all := [][][]string{r.Rows(), r.AskedRows(), r.OwnRows(), r.ToolRows()}
 	if len(r.Splits) > 0 { // of no scenarios there is nothing to compare
-		all = append(all, r.Gap.Rows())
+		all = append(all, r.DemandRows(), r.Probe.Rows(), r.Gap.Rows())
 	}
 	for _, rows := range all {
 		if len(rows) > 0 && len(tables) > 0 {

@@ -16,7 +16,7 @@ func (m *maker) reword(ctx context.Context, list []draftOf) error {
 	var records []*Candidate
 	for i := range list {
 		d := &list[i]
-		if d.of.own != nil { // its words are the user's
+		if d.of.own != nil || d.of.told != nil { // its words are the user's, or made from its meaning
 			continue
 		}
 		records = append(records, d.of)

@@ -345,10 +345,10 @@ func TestTeacherGone(t *testing.T) {
 
 func TestPromptsRead(t *testing.T) {
 	names, err := promptFiles.ReadDir("prompts")
-	if err != nil || len(names) != 11 {
+	if err != nil || len(names) != 13 {
 		t.Fatalf("%d prompts, %v", len(names), err)
 	}
-	all := append(evolutions(), instructPrompt, fillPrompt, callPrompt, pickPrompt, qualityPrompt, rewordPrompt, rewordHeldPrompt)
+	all := append(evolutions(), instructPrompt, fillPrompt, callPrompt, pickPrompt, qualityPrompt, rewordPrompt, rewordHeldPrompt, askPrompt, askHeldPrompt)
 	hashes := map[string]bool{}
 	for _, name := range all {
 		p, err := readPrompt(name)
@@ -356,7 +356,7 @@ func TestPromptsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		hashes[p.hash] = true
-		messages, err := p.messages(asked{Task: "TASK", Tool: "TOOL", Description: "DESCRIPTION"})
+		messages, err := p.messages(asked{Task: "TASK", Tool: "TOOL", Description: "DESCRIPTION", Wants: "the TASK"})
 		if err != nil || len(messages) != 2 || !strings.Contains(messages[1].Content+messages[0].Content, "T") {
 			t.Errorf("%s: %v %v", name, messages, err)
 		}

@@ -42,6 +42,9 @@ func (m *maker) write(ctx context.Context, list []*Candidate) ([]draftOf, error)
 	if err := m.reword(ctx, out); err != nil {
 		return nil, err
 	}
+	if err := m.asPersons(ctx, out); err != nil {
+		return nil, err
+	}
 	reasons, in := map[string]int{}, 0
 	said := map[string]bool{}
 	kept := out[:0]
@@ -64,7 +67,7 @@ func (m *maker) write(ctx context.Context, list []*Candidate) ([]draftOf, error)
 		kept = append(kept, *d)
 	}
 	m.report.stage("word", in, len(kept), reasons)
-	return m.gate(ctx, m.alike(kept))
+	return m.gate(ctx, m.alike(m.oneMeaning(kept)))
 }
 
 // gate leaves out tasks whose tool cannot be told from them, and poor ones, where there is a model to say so.
@@ -129,7 +132,7 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		f := pick(random, families(d.Split))
 		switch {
 		case c.program != nil:
-			said := c.program.Word(random, d.Split)
+			said := c.program.WordAs(random, d.Split, c.told.requests)
 			d.Task, d.GoldAnswer, f.Name = said.Task, said.Answer, "asked "+d.Split
 			d.Checks = append(slices.Clone(c.Checks), said.Checks...)
 		case c.own != nil:

@@ -318,7 +318,7 @@ func (d *drawer) removeAll() *Program {
 
 // given draws the values of a new row: columns, their literals, how they are said, and the tables looked into.
 func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Table, name string) {
-	tables = []*Table{t}
+	tables, d.gave = []*Table{t}, nil
 	for i, c := range t.Columns {
 		row := pick(d.r, t.Rows)
 		switch {
@@ -377,6 +377,7 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 			said,
 			c.said()+" "+text,
 		)
+		d.gave = append(d.gave, [2]string{c.said(), text})
 	}
 	return columns, literals, said, tables, name
 }
@@ -460,7 +461,14 @@ func (d *drawer) insert() *Program {
 	}
 	slots := d.about(t)
 	slots["x"], slots["given"] = name, enumerate(said)
-	return &Program{pattern: "insert", slots: slots, Steps: d.adding(t, columns, literals), Tables: tables, Free: true}
+	return &Program{
+		pattern: "insert",
+		slots:   slots,
+		given:   d.gave,
+		Steps:   d.adding(t, columns, literals),
+		Tables:  tables,
+		Free:    true,
+	}
 }
 
 func enumerate(list []string) string {
@@ -495,6 +503,7 @@ func (d *drawer) actIf() *Program {
 		p := &Program{
 			pattern: "add_unless",
 			slots:   slots,
+			given:   d.gave,
 			Steps:   []Step{{SQL: q.SQL()}},
 			Tables:  tables,
 			Free:    true,

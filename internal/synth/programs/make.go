@@ -11,6 +11,12 @@ func NewAct(kind, pattern string, slots map[string]string) *Program {
 	return &Program{Kind: kind, pattern: pattern, slots: slots}
 }
 
+// Gives notes which properties of a new thing a program says, each with its value.
+func (p *Program) Gives(list [][2]string) *Program {
+	p.given = list
+	return p
+}
+
 // NewQuestion is a question of which the answer is known.
 func NewQuestion(kind, pattern string, slots map[string]string, a Answer, of ...*Table) *Program {
 	return &Program{Kind: kind, pattern: pattern, slots: slots, Answer: a, Tables: of}

@@ -98,6 +98,7 @@ type Program struct {
 
 	pattern string            // of the wordings
 	slots   map[string]string // what stands in them
+	given   [][2]string       // of a new thing: properties and their values
 	then    *Program          // behind it, in one message
 }
 
@@ -162,8 +163,9 @@ type drawer struct {
 	w *World
 	// one and many are nouns in the place of the table's, where a value makes one: "nurses" are staff whose role is nurse.
 	one, many string
-	plain     bool   // things are named in full
-	looked    []Step // at the values of a column, before it is compared with one that is said in another form
+	plain     bool        // things are named in full
+	looked    []Step      // at the values of a column, before it is compared with one that is said in another form
+	gave      [][2]string // properties of a new thing, and their values
 }
 
 // tries bounds how often a draw that comes to nothing is made again.

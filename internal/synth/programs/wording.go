@@ -109,10 +109,22 @@ func fill(text string, slots map[string]string) string {
 }
 
 // Word words a program for a split. The same stream gives the same words.
-func (p *Program) Word(r *rand.Rand, split string) Worded {
-	text, answer, checks := p.say(r, split, mistype)
+func (p *Program) Word(r *rand.Rand, split string) Worded { return p.WordAs(r, split, nil) }
+
+// WordAs is Word with requests of a model in the place of the templates': one for each of Meanings, or none. The same
+// stream gives the same answer and the same checks as Word.
+func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
+	typed := func(i int) func(*rand.Rand, string) string {
+		return func(r *rand.Rand, wording string) string {
+			if wording = mistype(r, wording); requests != nil {
+				return requests[i]
+			}
+			return wording
+		}
+	}
+	text, answer, checks := p.say(r, split, typed(0))
 	if p.then != nil {
-		more, also, others := p.then.say(r, split, mistype)
+		more, also, others := p.then.say(r, split, typed(1))
 		switch by := pick(r, manners()["second"][split]); by {
 		case "":
 			if !ends(text) {
@@ -140,6 +152,9 @@ func (p *Program) Word(r *rand.Rand, split string) Worded {
 	}
 	if p.slots["leave"] != "" {
 		text = follow(text, pick(r, manners()["leave"][split]))
+	}
+	if requests != nil { // it has a greeting of its own, or none
+		return Worded{text, answer, checks}
 	}
 	return Worded{p.address(r, split, text), answer, checks}
 }

@@ -1,0 +1,117 @@
+package generate
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/scenario"
+)
+
+// Demands are what the tasks of a split ask of whoever solves them, as the gold calls do.
+type Demands struct {
+	Tasks   int     `json:"tasks"`
+	Chained float64 `json:"chained"` // share of tasks of which a call needs what another one answered
+	Said    float64 `json:"said"`    // share of the calls' arguments that stand in the wording
+	NoCall  float64 `json:"no_call"` // share of tasks whose answer needs no call
+	Words   float64 `json:"words"`   // of a task, mean
+	Model   int     `json:"model"`   // tasks that a model worded
+}
+
+// demandsOf counts them for one split.
+func (m *maker) demandsOf(list []scenario.Scenario, split string) (d Demands) {
+	arguments, said := 0, 0
+	for i := range list {
+		s := &list[i]
+		if s.Split != split {
+			continue
+		}
+		d.Tasks++
+		d.Words += float64(len(strings.Fields(s.Task)))
+		if s.Provenance.Teacher != "" {
+			d.Model++
+		}
+		if len(s.Gold) == 0 {
+			d.NoCall++
+		}
+		if m.isChained(s) {
+			d.Chained++
+		}
+		plain := flat(s.Task)
+		for _, g := range s.Gold {
+			var leaves []leaf
+			walk(nil, g.Arguments, &leaves)
+			for _, l := range leaves {
+				if arguments++; says(plain, l) {
+					said++
+				}
+			}
+		}
+	}
+	if n := float64(d.Tasks); n > 0 {
+		d.Words, d.NoCall, d.Chained = d.Words/n, d.NoCall/n, d.Chained/n
+	}
+	if arguments > 0 {
+		d.Said = float64(said) / float64(arguments)
+	}
+	return d
+}
+
+var argumentWord = regexp.MustCompile(`[\pL\pN_]{2,}`)
+
+// isChained reports whether a gold call says a word or a number that an earlier call answered, and that the task does not
+// say: a key, a name of a column, a value.
+func (m *maker) isChained(s *scenario.Scenario) bool {
+	if s.Provenance == nil || len(s.Provenance.Proof) == 0 {
+		return false
+	}
+	played := m.ledger.get(s.Provenance.Proof[0])
+	if played == nil {
+		return false
+	}
+	known := argumentWord.FindAllString(strings.ToLower(s.Task), -1)
+	var shown []string
+	for i, g := range s.Gold {
+		if i >= len(played.Results) {
+			return false
+		}
+		if slices.ContainsFunc(valuesOf(g.Arguments), func(w string) bool {
+			return slices.Contains(shown, w) && !slices.Contains(known, w)
+		}) {
+			return true
+		}
+		shown = append(shown, argumentWord.FindAllString(strings.ToLower(played.Results[i].Text), -1)...)
+	}
+	return false
+}
+
+// valuesOf are the words of the values of some arguments, in small letters.
+func valuesOf(arguments json.RawMessage) (list []string) {
+	var leaves []leaf
+	walk(nil, arguments, &leaves)
+	for _, l := range leaves {
+		list = append(list, argumentWord.FindAllString(strings.ToLower(l.text()), -1)...)
+	}
+	return list
+}
+
+// DemandRows are what the tasks ask, as a table, with a column for each split.
+func (r *Report) DemandRows() [][]string {
+	if len(r.Demands) == 0 {
+		return nil
+	}
+	rows := [][]string{{"TASKS"}, {"of them"}, {"a call needs what another answered"}, {"arguments that stand in the wording"},
+		{"the answer needs no call"}, {"words a task"}, {"worded by a model"}}
+	share := func(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) }
+	for _, split := range splits() {
+		d := r.Demands[split]
+		cells := []string{strings.ToUpper(split), fmt.Sprint(d.Tasks), share(d.Chained), share(d.Said), share(d.NoCall),
+			fmt.Sprintf("%.1f", d.Words), fmt.Sprint(d.Model)}
+		for i := range rows {
+			rows[i] = append(rows[i], cells[i])
+		}
+	}
+	return rows
+}
