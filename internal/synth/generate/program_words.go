@@ -42,7 +42,7 @@ func (m *maker) asPersons(ctx context.Context, list []draftOf) error {
 	}
 	var of []*draftOf
 	for i := range list {
-		if t := list[i].of.told; t != nil && t.Meanings(t.world) != nil {
+		if t := list[i].of.told; t != nil && t.Meanings(t.world, list[i].Split) != nil {
 			of = append(of, &list[i])
 		}
 	}
@@ -81,7 +81,7 @@ func (m *maker) asPerson(ctx context.Context, d *draftOf, try int) (why string, 
 		q.prompt, q.who = askHeldPrompt, m.forHeld()
 	}
 	var requests []string
-	for _, meaning := range t.Meanings(t.world) {
+	for _, meaning := range t.Meanings(t.world, d.Split) {
 		q.data = asked{
 			Person:   who.Who,
 			Tone:     who.How,

@@ -157,9 +157,9 @@ func TestFaultsOfRequests(t *testing.T) {
 	m := newMaker(nil, []Tool{tool("list_tables", "", none), tool("query", "", none)}, nil, Options{})
 	meaning := programs.Meaning{Wants: "to know the age of the dog Émile", Values: []string{"Émile"}, Things: []string{"age"}}
 	for text, want := range map[string]string{
-		"How old is Émile?":                            "",
-		"Please query the age of Émile.":               "",
-		"Émile":                                        wrongLength,
+		"How old is Émile?":              "",
+		"Please query the age of Émile.": "",
+		"Émile":                          wrongLength,
 		"Émile's age? " + strings.Repeat("so ", 40):    wrongLength,
 		"What is Émile 的 age?":                         wrongLanguage,
 		"SELECT age of Émile":                          technical,

@@ -328,7 +328,7 @@ func (s *sitting) prove(
 	changes := p.Changes()
 	x := play{Setup: s.realm.setup, Calls: c.Calls}
 	if changes || p.Kind == programs.Leave || p.Kind == programs.AskBack || p.Kind == programs.Cannot ||
-		p.Kind == programs.ActIf {
+		p.Kind == programs.ActIf || p.Kind == programs.Unknown {
 		x.Looks = s.states(p)
 	}
 	c.Proof = []string{x.name()}

@@ -51,10 +51,10 @@ type Meaning struct {
 }
 
 // Meanings are the requests of a program, in the order in which they are made; nil where one of them is bound to its
-// words, as a report that states its form.
-func (p *Program) Meanings(w *World) (list []Meaning) {
+// words, as a report that states its form. Some words go with the split.
+func (p *Program) Meanings(w *World, split string) (list []Meaning) {
 	for q := p; q != nil; q = q.then {
-		m, ok := q.meaning(w)
+		m, ok := q.meaning(w, split)
 		if !ok {
 			return nil
 		}
@@ -63,16 +63,18 @@ func (p *Program) Meanings(w *World) (list []Meaning) {
 	return list
 }
 
-func (p *Program) meaning(w *World) (m Meaning, ok bool) {
+func (p *Program) meaning(w *World, split string) (m Meaning, ok bool) {
 	d := meanings()
 	pat, ok := d.Patterns[p.pattern]
 	if !ok || p.slots["given"] != "" && p.given == nil {
 		return Meaning{}, false
 	}
-	m = Meaning{Wants: fill(pat.Wants, p.slots), Act: pat.Act}
+	slots := p.said(split)
+	m = Meaning{Wants: fill(pat.Wants, slots), Act: pat.Act}
 	for _, slot := range strings.Fields(pat.Says) {
-		switch value := strings.TrimPrefix(p.slots[slot], "the "); {
-		case value != p.slots[slot] || strings.HasPrefix(value, p.slots["one"]+" "): // "the pump of 12 kg", "repair 9"
+		value := slots[slot]
+		switch {
+		case strings.HasPrefix(value, "the ") || strings.HasPrefix(value, p.slots["one"]+" "): // "the pump of 12 kg", "repair 9"
 			m.Things = append(m.Things, value)
 		default:
 			m.Values = append(m.Values, value)
@@ -82,6 +84,9 @@ func (p *Program) meaning(w *World) (m Meaning, ok bool) {
 		if p.slots[slot] != "" {
 			m.Things = append(m.Things, p.slots[slot])
 		}
+	}
+	if slots["place"] != "" {
+		m.Things = append(m.Things, slots["place"])
 	}
 	for _, g := range p.given {
 		switch g[1] {

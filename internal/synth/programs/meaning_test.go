@@ -21,10 +21,10 @@ func TestMeaningsTellWordingsApart(t *testing.T) {
 			drawn[kind] = Draw(rand.New(rand.NewPCG(seed, uint64(len(kind)))), w, kind)
 		}
 		for kind, p := range drawn {
-			if p == nil || p.then != nil || p.Meanings(w) == nil {
+			if p == nil || p.then != nil || p.Meanings(w, scenario.Train) == nil {
 				continue
 			}
-			m := p.Meanings(w)[0]
+			m := p.Meanings(w, scenario.Train)[0]
 			if why := m.Fault("I would like " + m.Wants); why != "" {
 				t.Errorf("%s: %s: %s", kind, why, m.Wants)
 			}
@@ -120,7 +120,7 @@ func TestFaultsOfWordings(t *testing.T) {
 		{created, "New dog Waldi, age 3, vaccinated.", WrongBounds},
 		{created, "New dog Waldi, not vaccinated.", LacksValue},
 	} {
-		if got := tc.of.Meanings(kennel())[0].Fault(tc.text); got != tc.why {
+		if got := tc.of.Meanings(kennel(), scenario.Train)[0].Fault(tc.text); got != tc.why {
 			t.Errorf("%q: %q, want %q", tc.text, got, tc.why)
 		}
 	}
@@ -130,7 +130,7 @@ func TestFaultsOfWordings(t *testing.T) {
 func TestMeaningsHideTheAnswer(t *testing.T) {
 	n := 0
 	each(kennel(), 300, []string{Lookup, Join, Count, Best, List, Set, Remove, Insert, Several}, func(p *Program, sql string) {
-		for _, m := range p.Meanings(kennel()) {
+		for _, m := range p.Meanings(kennel(), scenario.Train) {
 			n++
 			if strings.Contains(m.Wants, "SELECT") || strings.Contains(m.Wants, "{") || strings.Contains(m.Wants, "_") {
 				t.Error(m.Wants)
@@ -141,14 +141,14 @@ func TestMeaningsHideTheAnswer(t *testing.T) {
 				}
 			}
 		}
-		if p.Kind == Best && p.then == nil && !slices.Contains(p.Meanings(kennel())[0].Hidden, p.Answer.Values[0]) {
+		if p.Kind == Best && p.then == nil && !slices.Contains(p.Meanings(kennel(), scenario.Train)[0].Hidden, p.Answer.Values[0]) {
 			t.Errorf("%v is not hidden", p.Answer.Values)
 		}
 	})
 	if n < 100 {
 		t.Errorf("%d meanings", n)
 	}
-	if p := (&Program{pattern: "report", slots: map[string]string{}}); p.Meanings(kennel()) != nil {
+	if p := (&Program{pattern: "report", slots: map[string]string{}}); p.Meanings(kennel(), scenario.Train) != nil {
 		t.Error("a report in other words")
 	}
 }

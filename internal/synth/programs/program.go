@@ -62,8 +62,8 @@ func Shares() map[string]int {
 		Correct: 4,
 		Leave:   3,
 		Unknown: 4,
-		AskBack: 2,
-		Cannot:  3,
+		AskBack: 3,
+		Cannot:  2,
 	}
 }
 

@@ -1,53 +1,14 @@
 package programs
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// unknown asks for a property that no table has: whoever looks finds that it is not recorded.
-func (d *drawer) unknown() *Program {
-	t := d.table()
-	if t == nil || t.Columns[t.Label].Ref != nil {
-		return nil
-	}
-	row := d.sole(t)
-	attr := pick(
-		d.r,
-		[]string{
-			"nickname",
-			"birthplace",
-			"shoe size",
-			"blood type",
-			"favourite colour",
-			"insurance number",
-			"website",
-			"weight",
-			"middle name",
-			"serial number",
-			"opening hours",
-			"postcode",
-			"supplier",
-			"height",
-		},
-	)
-	if row == nil || slices.ContainsFunc(d.w.Tables, func(o *Table) bool {
-		return slices.ContainsFunc(o.Columns, func(c Column) bool {
-			words := Words(c.Name) + " " + c.said()
-			return strings.Contains(words, strings.Fields(attr)[0]) || strings.Contains(attr, Words(c.Name))
-		})
-	}) {
-		return nil
-	}
-	slots := d.about(t)
-	slots["x"], slots["attr"] = t.called(row), attr
-	return &Program{
-		pattern: "lookup",
-		slots:   slots,
-		Tables:  []*Table{t},
-		Answer:  Answer{Form: "unknown", Values: []string{"The " + attr + " of " + slots["x"] + " is not recorded."}},
-	}
-}
+// What is to be refused or asked back stands next to what can be done: in the same words, with one thing missing. Words
+// alone must not tell the two apart, or a model learns to refuse by them.
 
 // nobody asks for, or changes, a thing that is not there: whoever searches for it finds that.
 func (d *drawer) nobody() *Program {
@@ -83,53 +44,213 @@ func (d *drawer) nobody() *Program {
 	return p
 }
 
-// askBack is a change whose value the person forgot to say.
-func (d *drawer) askBack() *Program {
-	p := d.set(false)
+// ofOneProperty are the patterns that speak of one property, or of one condition, which may be one that nothing records.
+func ofOneProperty() []string {
+	return strings.Fields("lookup best best_super sum avg min max compare count list yes_no missing set set_all raise lower " +
+		"raise_all lower_all")
+}
+
+// unknown is a request about a property that no table has: one that worlds of other businesses have, said as these say
+// it. Whoever looks finds that it is not recorded.
+func (d *drawer) unknown() *Program {
+	kinds := []string{Lookup, Lookup, Best, Total, Compare, Count, Count, List, List, YesNo, Missing, Set, Set, SetAll, SetAll, Adjust, Both, Both}
+	p := d.draw(pick(d.r, kinds))
 	if p == nil {
 		return nil
 	}
-	p.pattern, p.Steps, p.Tables = "set_nothing", nil, nil
-	p.Answer = Answer{
-		Form:   "question",
-		Values: []string{"What should the " + p.slots["attr"] + " of " + p.slots["x"] + " be?"},
+	t, filter := p.Tables[0], slices.Contains(conditional(), p.pattern) && (p.slots["attr"] == "" || d.r.IntN(2) == 0)
+	number := slices.Contains([]string{"best", "best_super", "sum", "avg", "min", "max", "compare", "raise", "lower", "raise_all", "lower_all"}, p.pattern)
+	c, said, ok := d.foreign(t, number && !filter, filter)
+	switch {
+	case !ok || !filter && p.slots["attr"] == "" || p.then != nil || p.Made != nil || p.slots["round"] != "" || p.slots["super"] != "" && p.pattern == "set",
+		!slices.Contains(ofOneProperty(), p.pattern):
+		return nil
+	case filter:
+		p.slots["filter"] = said
+	default:
+		if p.slots["attr"] = c.said(); p.pattern == "set" || p.pattern == "set_all" {
+			p.slots["v"] = said
+		}
 	}
+	if p.pattern == "best_super" && !filter {
+		p.pattern = "best"
+	}
+	of := p.slots["x"]
+	if of == "" || p.pattern == "compare" {
+		of = "the " + p.slots["many"]
+	}
+	p.Steps, p.Result, p.Tables, p.alphabetical, p.Free = nil, nil, []*Table{t}, false, false
+	p.Answer = Answer{Form: "unknown", Values: []string{"The " + c.said() + " of " + of + " is not recorded."}}
+	d.looked = nil
 	return p
 }
 
-// cannot asks of a thing that is there what no database does.
+// foreign is a property that worlds of other businesses have and this one has not, nor anything that might tell it, with a
+// value of it, or with a phrase for a condition on it. Held-out worlds are asked for what other held-out ones have.
+func (d *drawer) foreign(t *Table, number, condition bool) (c Column, said string, ok bool) {
+	all := domains()
+	own := slices.IndexFunc(all, func(o domain) bool { return o.Name == d.w.Name })
+	for range tries {
+		index := d.r.IntN(len(all))
+		if index == own || Held(index) != (own >= 0 && Held(own)) {
+			continue
+		}
+		other := Invent(d.r, index)
+		from := pick(d.r, other.Tables)
+		if from.Label < 0 || from.isOfPersons() != t.isOfPersons() {
+			continue
+		}
+		columns := from.properties(func(c Column) bool {
+			return c.Ref == nil && !c.Several && !c.Bool && (!number || isNumber(c) && !c.isYear()) && !d.tells(c)
+		})
+		if len(columns) == 0 {
+			continue
+		}
+		i := pick(d.r, columns)
+		if v := from.Columns[i].show(pick(d.r, from.Rows)[i]); !condition {
+			return from.Columns[i], v, v != "" && sayable(v)
+		}
+		var not []int
+		for k := range from.Columns {
+			if k != i {
+				not = append(not, k)
+			}
+		}
+		if _, phrase, ok := (&drawer{r: d.r, w: other}).condition(from, not...); ok && phrase != "" {
+			return from.Columns[i], phrase, true
+		}
+	}
+	return Column{}, "", false
+}
+
+// tells reports whether a table has a column that is called as a property is, or that might stand for it.
+func (d *drawer) tells(c Column) bool {
+	words := tokens(c.said() + " " + Words(c.Name))
+	return slices.ContainsFunc(d.w.Tables, func(t *Table) bool {
+		return slices.ContainsFunc(t.Columns, func(o Column) bool {
+			there := tokens(o.said() + " " + Words(o.Name) + " " + t.One)
+			return slices.ContainsFunc(words, func(w token) bool {
+				return !slices.Contains(grammar(), w.word) && (there.hasStems(spoken{w}) || there.any(like(w)))
+			})
+		})
+	})
+}
+
+// isOfPersons reports whether a table's things are called as people are: by two words without a digit.
+func (t *Table) isOfPersons() bool {
+	return t.Label >= 0 && len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []any) bool {
+		name := strings.Fields(t.named(row))
+		return len(name) != 2 || strings.ContainsAny(t.named(row), "0123456789'&") || strings.ToUpper(name[1][:1]) != name[1][:1]
+	})
+}
+
+// askBack is a request that does not say which thing is meant, or what a value is to be, and is else worded as one that
+// does: nothing on the server could tell.
+func (d *drawer) askBack() *Program {
+	if d.r.IntN(2) == 0 {
+		return d.ofSome()
+	}
+	kinds := []string{Set, Set, Lookup, Lookup, Join, Set, Adjust, Remove, ActIf}
+	n := d.r.IntN(len(kinds))
+	p, patterns := d.draw(kinds[n]), []string{"lookup", "join", "set", "set_two", "raise", "lower", "remove", "set_if"}
+	if n < 2 {
+		patterns = []string{"set"}
+	}
+	if p == nil || !slices.Contains(patterns, p.pattern) {
+		return nil
+	}
+	ask := "Which " + p.slots["one"] + " do you mean?"
+	if n < 2 {
+		ask = "What should the " + p.slots["attr"] + " of " + p.slots["x"] + " be?"
+		p.pattern, p.slots["v"] = "set_nothing", ""
+	} else {
+		p.slots["x"] = "the " + p.slots["one"]
+	}
+	p.Steps, p.Tables, p.Result, d.looked = nil, nil, nil, nil
+	p.Answer = Answer{Form: "question", Values: []string{ask}}
+	return p
+}
+
+// ofSome asks for what belongs to a thing that is not named: "the patients treated by the doctor".
+func (d *drawer) ofSome() *Program {
+	p := d.draw(pick(d.r, []string{Count, List, YesNo, Total, Best, SetAll, Both}))
+	if p == nil || !slices.Contains(conditional(), p.pattern) {
+		return nil
+	}
+	refs := p.Tables[0].properties(func(c Column) bool {
+		return c.Ref != nil && len(c.Ref.Rows) > 1 && strings.Contains(c.withPhrase(), "{v}")
+	})
+	if len(refs) == 0 {
+		return nil
+	}
+	c := p.Tables[0].Columns[pick(d.r, refs)]
+	one := "the " + c.Ref.One
+	p.slots["filter"] = strings.NewReplacer("the "+c.Ref.One+" {v}", one, c.Ref.One+" {v}", one, "the {v}", one, "{v}", one).
+		Replace(c.withPhrase())
+	p.Steps, p.Tables, p.Result, p.alphabetical, d.looked = nil, nil, nil, false, nil
+	p.Answer = Answer{Form: "question", Values: []string{"Which " + c.Ref.One + " do you mean?"}}
+	return p
+}
+
+// conditional are the patterns of which a condition is a part.
+func conditional() []string {
+	return []string{"count", "list", "yes_no", "sum", "avg", "min", "max", "best", "best_super", "set_all", "remove_all"}
+}
+
+// said are the slots of a program in a split.
+func (p *Program) said(split string) map[string]string {
+	way, err := strconv.Atoi(p.slots["place"])
+	if err != nil {
+		return p.slots
+	}
+	slots, places := maps.Clone(p.slots), manners()["place"][split]
+	slots["place"] = places[way%len(places)]
+	if slots["x"] == "" { // things that are there
+		slots["filter"] = strings.TrimSpace(slots["filter"] + " " + slots["place"])
+	}
+	return slots
+}
+
+// cannot asks of a thing that is there what no database does, in words of what one does: what is to be changed or known
+// is somewhere else, or another deed is wanted.
 func (d *drawer) cannot() *Program {
 	t := d.table()
 	if t == nil {
 		return nil
 	}
 	row := d.sole(t)
-	if row == nil {
-		return nil
+	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
+	if row == nil || len(props) == 0 || !t.isOfPersons() || d.r.IntN(2) == 0 {
+		return d.elsewhere()
 	}
+	deed := pick(d.r, [][2]string{
+		{"tell {x} the {attr}", "send messages"},
+		{"tell {x} that the {attr} has changed", "send messages"},
+		{"ask {x} which {attr} it should be", "send messages"},
+		{"give {x} the {attr} we have", "send messages"},
+		{"let {x} have the {attr}", "send messages"},
+		{"send {x} the {attr}", "send messages"},
+		{"show {x} the {attr} in our records", "show anything to others"},
+		{"call {x} about the {attr}", "make phone calls"},
+		{"find out from {x} what the {attr} is", "talk to people"},
+	})
 	slots := d.about(t)
-	deed := pick(
-		d.r,
-		[][2]string{
-			{"send {x} a text message", "send messages"},
-			{"email {x} a summary", "send emails"},
-			{"call {x} on the phone", "make phone calls"},
-			{"print a label for {x}", "print"},
-			{
-				"put {x} into my calendar",
-				"reach a calendar",
-			},
-			{"translate the entry of {x} into French and mail it", "send mail"},
-			{"order flowers for {x}", "place orders"},
-			{"set an alarm for {x}", "set alarms"},
-			{"draw a chart for {x}", "draw charts"},
-		},
-	)
 	slots["x"] = t.called(row)
-	slots["verb"] = strings.ReplaceAll(deed[0], "{x}", slots["x"])
+	slots["verb"] = strings.NewReplacer("{x}", slots["x"], "{attr}", t.Columns[pick(d.r, props)].said()).Replace(deed[0])
 	return &Program{
 		pattern: "cannot",
 		slots:   slots,
 		Answer:  Answer{Form: "cannot", Values: []string{"I can't do that: none of my tools can " + deed[1] + "."}},
 	}
+}
+
+// elsewhere is a request of what stands in another place than on the server.
+func (d *drawer) elsewhere() *Program {
+	p := d.draw(pick(d.r, []string{Lookup, Set, Adjust, Remove, Count, List, Best, Total, SetAll, YesNo}))
+	if p == nil || !slices.Contains(append(conditional(), "lookup", "set", "raise", "lower", "remove"), p.pattern) {
+		return nil
+	}
+	p.slots["place"], p.Steps, p.Tables, p.Result, d.looked = strconv.Itoa(d.r.IntN(1000)), nil, nil, nil, nil
+	p.Answer = Answer{Form: "cannot", Values: []string{"I can't do that: my tools reach our own records alone."}}
+	return p
 }

@@ -95,6 +95,10 @@ func fill(text string, slots map[string]string) string {
 	case strings.HasPrefix(x, "the "):
 		text = theOne.ReplaceAllString(text, "{x}")
 	}
+	if slots["place"] != "" {
+		text = possessive.ReplaceAllString(text, "the {$1} of {x}")
+		text = strings.ReplaceAll(text, "{x}", "{x} "+slots["place"])
+	}
 	if strings.HasPrefix(slots["x"], "the ") { // "the hours of the shift with Ana as the person"
 		text = possessive.ReplaceAllString(text, "the {$1} of {x}")
 	}
@@ -168,7 +172,7 @@ func (p *Program) say(
 	split string,
 	typed func(*rand.Rand, string) string,
 ) (text, answer string, checks []scenario.Check) {
-	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.slots)
+	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.said(split))
 	if p.Answer.Form == "" {
 		return text, done, nil
 	}
