@@ -72,9 +72,15 @@ func (m *maker) isChained(s *scenario.Scenario) bool {
 		return false
 	}
 	known := argumentWord.FindAllString(strings.ToLower(s.Task), -1)
+	results := slices.Clone(played.Results)
+	for _, slip := range s.Slips { // a demonstration's alone
+		if slip.Before < len(results) {
+			results = slices.Delete(results, slip.Before, slip.Before+1)
+		}
+	}
 	var shown []string
 	for i, g := range s.Gold {
-		if i >= len(played.Results) {
+		if i >= len(results) {
 			return false
 		}
 		if slices.ContainsFunc(valuesOf(g.Arguments), func(w string) bool {
@@ -82,7 +88,7 @@ func (m *maker) isChained(s *scenario.Scenario) bool {
 		}) {
 			return true
 		}
-		shown = append(shown, argumentWord.FindAllString(strings.ToLower(played.Results[i].Text), -1)...)
+		shown = append(shown, argumentWord.FindAllString(strings.ToLower(results[i].Text), -1)...)
 	}
 	return false
 }

@@ -82,6 +82,10 @@ func (m *maker) asPerson(ctx context.Context, d *draftOf, try int) (why string, 
 	}
 	var requests []string
 	for _, meaning := range t.Meanings(t.world, d.Split) {
+		if meaning.Wants == "" {
+			requests = append(requests, "")
+			continue
+		}
 		q.data = asked{
 			Person:   who.Who,
 			Tone:     who.How,
@@ -172,7 +176,7 @@ func (m *maker) spread(of []*draftOf, why []string) {
 		if why[i] != "" {
 			continue
 		}
-		first := words(strings.ToLower(d.of.told.requests[0]))
+		first := words(strings.ToLower(strings.Join(d.of.told.requests, " ")))
 		key := d.Split + " " + strings.Join(first[:min(openingWords, len(first))], " ")
 		if seen[key]++; seen[key] > max(fewOpenings, int(mostOpening*float64(total[d.Split]))) {
 			why[i] = alikeOpening

@@ -50,15 +50,17 @@ type Meaning struct {
 	Order  []string
 }
 
-// Meanings are the requests of a program, in the order in which they are made; nil where one of them is bound to its
-// words, as a report that states its form. Some words go with the split.
+// Meanings are the requests of a program, in the order in which they are made; nil where all are bound to their words,
+// as a report that states its form, or a question that points back. One that is bound wants nothing. Some words go with
+// the split.
 func (p *Program) Meanings(w *World, split string) (list []Meaning) {
+	free := false
 	for q := p; q != nil; q = q.then {
 		m, ok := q.meaning(w, split)
-		if !ok {
-			return nil
-		}
-		list = append(list, m)
+		list, free = append(list, m), free || ok
+	}
+	if !free {
+		return nil
 	}
 	return list
 }

@@ -86,7 +86,7 @@ type spoken []token
 
 var (
 	isoDate = regexp.MustCompile(`\b(\d{4})-(\d{2})(?:-(\d{2}))?\b`)
-	parts   = regexp.MustCompile(`\p{L}+(?:['’]\p{L}+)?|\d+(?:,\d{3})*(?:\.\d+)?|[#<+=]|->`)
+	parts   = regexp.MustCompile(`\p{L}+(?:['’]\p{L}+)?|\d+(?:,\d{3})*(?:\.\d+)?|[#<+=%]|->`)
 )
 
 // tokens are the words and numbers of a text. Days are read as "3 July 2024" in whatever form they stand; numbers up to

@@ -44,26 +44,19 @@ func (d *drawer) nobody() *Program {
 	return p
 }
 
-// ofOneProperty are the patterns that speak of one property, or of one condition, which may be one that nothing records.
-func ofOneProperty() []string {
-	return strings.Fields("lookup best best_super sum avg min max compare count list yes_no missing set set_all raise lower " +
-		"raise_all lower_all")
-}
-
 // unknown is a request about a property that no table has: one that worlds of other businesses have, said as these say
 // it. Whoever looks finds that it is not recorded.
 func (d *drawer) unknown() *Program {
 	kinds := []string{Lookup, Lookup, Best, Total, Compare, Count, Count, List, List, YesNo, Missing, Set, Set, SetAll, SetAll, Adjust, Both, Both}
 	p := d.draw(pick(d.r, kinds))
-	if p == nil {
+	if p == nil || !slices.Contains(append(conditional(), "lookup", "compare", "missing", "set", "raise", "lower", "raise_all", "lower_all"), p.pattern) {
 		return nil
 	}
 	t, filter := p.Tables[0], slices.Contains(conditional(), p.pattern) && (p.slots["attr"] == "" || d.r.IntN(2) == 0)
 	number := slices.Contains([]string{"best", "best_super", "sum", "avg", "min", "max", "compare", "raise", "lower", "raise_all", "lower_all"}, p.pattern)
 	c, said, ok := d.foreign(t, number && !filter, filter)
 	switch {
-	case !ok || !filter && p.slots["attr"] == "" || p.then != nil || p.Made != nil || p.slots["round"] != "" || p.slots["super"] != "" && p.pattern == "set",
-		!slices.Contains(ofOneProperty(), p.pattern):
+	case !ok || !filter && p.slots["attr"] == "" || p.then != nil || p.slots["round"] != "":
 		return nil
 	case filter:
 		p.slots["filter"] = said

@@ -70,7 +70,7 @@ func TestTasksOverLiveTablesReadAsPeopleSpeak(t *testing.T) {
 			n++
 			text := strings.ToLower(p.Word(r, "train").Task)
 			for _, bad := range []string{"_", "staffno", "hiredon", "wing above", "wing below", "chief above", "chief below",
-				"staff above", "staff below", "eur", "cents"} {
+				"staff above", "staff below", " eur ", "cents"} {
 				if strings.Contains(text, bad) {
 					t.Errorf("%q says %q", text, bad)
 				}

@@ -115,12 +115,12 @@ func fill(text string, slots map[string]string) string {
 // Word words a program for a split. The same stream gives the same words.
 func (p *Program) Word(r *rand.Rand, split string) Worded { return p.WordAs(r, split, nil) }
 
-// WordAs is Word with requests of a model in the place of the templates': one for each of Meanings, or none. The same
-// stream gives the same answer and the same checks as Word.
+// WordAs is Word with requests of a model in the place of the templates': one for each of Meanings, "" for one that is
+// bound to its words. None are those of the templates. The same stream gives the same answer and the same checks as Word.
 func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 	typed := func(i int) func(*rand.Rand, string) string {
 		return func(r *rand.Rand, wording string) string {
-			if wording = mistype(r, wording); requests != nil {
+			if wording = mistype(r, wording); requests != nil && requests[i] != "" {
 				return requests[i]
 			}
 			return wording
