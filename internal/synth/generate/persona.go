@@ -17,14 +17,20 @@ type tone struct {
 	Acts string `json:"acts"`
 }
 
-// example is a want, the values that a message has to say, and the message.
-type example struct{ Wants, Values, Message string }
+// example is a request in dry words, and the message that says it.
+type example struct{ Wants, Message string }
 
-// examples are what messages of the tone read like. They speak of a dog that no record has.
+// examples are what messages read like: some of no tone, then those of the tone. They speak of dogs that no record has.
 func (t tone) examples() []example {
 	return []example{
-		{"to know the age of the dog Rex", "Rex", t.Asks},
-		{"the age of the dog Rex changed to: 4", "Rex; 4", t.Acts},
+		{"I would like to know how many dogs older than 5 there are.", "How many of the dogs are older than 5?"},
+		{
+			"I would like a dog named Bello added with age 3 and kind pug, but only if there is none of that name yet.",
+			"Unless we have a dog called Bello already, add one: Bello, 3 years old, a pug.",
+		},
+		{"I would like to know whether there are any dogs of Ana, yes or no.", "Does Ana have any dogs?"},
+		{"I would like to know the age of the dog Rex.", t.Asks},
+		{"I would like the age of the dog Rex changed to: 4.", t.Acts},
 	}
 }
 

@@ -25,6 +25,9 @@ type told struct {
 // wordTries is how often a meaning is worded: where the first wording falls at a gate, another persona says it.
 const wordTries = 2
 
+// lively is the temperature of wordings: the persona makes them differ, and a small model wanders off when it is warmer.
+const lively = 0.6
+
 // Reasons for which the words of a template stand.
 const (
 	wrongLength   = "the wording is much too short or too long"
@@ -76,7 +79,7 @@ func (m *maker) asPersons(ctx context.Context, list []draftOf) error {
 func (m *maker) asPerson(ctx context.Context, d *draftOf, try int) (why string, err error) {
 	t := d.of.told
 	who := drawPersona(m.random("persona", t.Key(), d.of.World, try), d.Split)
-	q := question{prompt: askPrompt, who: m.Teacher, temperature: inventive, tokens: 90, key: fmt.Sprint("wording ", try)}
+	q := question{prompt: askPrompt, who: m.Teacher, temperature: lively, tokens: 90, key: fmt.Sprint("wording ", try)}
 	if d.Split != scenario.Train {
 		q.prompt, q.who = askHeldPrompt, m.forHeld()
 	}
@@ -91,8 +94,7 @@ func (m *maker) asPerson(ctx context.Context, d *draftOf, try int) (why string, 
 			Tone:     who.How,
 			Around:   around(t),
 			Examples: who.examples(),
-			Wants:    meaning.Wants,
-			Values:   strings.Join(meaning.Values, "; "),
+			Wants:    strings.ReplaceAll("I would like "+meaning.Wants+".", "?.", "?"),
 		}
 		text := ""
 		why, err = m.ask(ctx, nil, q, func(answer string) bool {

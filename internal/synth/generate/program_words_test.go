@@ -42,8 +42,7 @@ func (e *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.prompts = append(e.prompts, q.Messages[0].Content+"\n"+said)
 	e.mu.Unlock()
-	first, _, _ := strings.Cut(said, "\n")
-	_, wants, _ := strings.Cut(strings.ReplaceAll(first, "Need: ", "wants "), "wants ")
+	wants := strings.TrimSuffix(strings.TrimPrefix(said, "I would like "), ".")
 	text := e.spoils(wants)
 	if text == "" {
 		text = "My colleague over there would like " + wants

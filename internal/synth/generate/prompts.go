@@ -86,7 +86,7 @@ func (p prompt) messages(data asked) ([]chat.Message, error) {
 	list := []chat.Message{{Role: chat.System, Content: rule}}
 	for _, e := range data.Examples {
 		before := data
-		before.Wants, before.Values = e.Wants, e.Values
+		before.Wants = e.Wants
 		said, err := written(p.said, before)
 		if err != nil {
 			return nil, err

@@ -461,14 +461,8 @@ func (d *drawer) insert() *Program {
 	}
 	slots := d.about(t)
 	slots["x"], slots["given"] = name, enumerate(said)
-	return &Program{
-		pattern: "insert",
-		slots:   slots,
-		given:   d.gave,
-		Steps:   d.adding(t, columns, literals),
-		Tables:  tables,
-		Free:    true,
-	}
+	steps := d.adding(t, columns, literals)
+	return &Program{pattern: "insert", slots: slots, given: d.gave, Steps: steps, Tables: tables, Free: true}
 }
 
 func enumerate(list []string) string {
