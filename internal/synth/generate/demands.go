@@ -17,19 +17,22 @@ type Demands struct {
 	Said    float64 `json:"said"`    // share of the calls' arguments that stand in the wording
 	NoCall  float64 `json:"no_call"` // share of tasks whose answer needs no call
 	Words   float64 `json:"words"`   // of a task, mean
+	Short   int     `json:"short"`   // words of a short task: one in ten has no more
+	Long    int     `json:"long"`    // of a long one: one in ten has no fewer
 	Model   int     `json:"model"`   // tasks that a model worded
 }
 
 // demandsOf counts them for one split.
 func (m *maker) demandsOf(list []scenario.Scenario, split string) (d Demands) {
-	arguments, said := 0, 0
+	arguments, said, lengths := 0, 0, []int{}
 	for i := range list {
 		s := &list[i]
 		if s.Split != split {
 			continue
 		}
 		d.Tasks++
-		d.Words += float64(len(strings.Fields(s.Task)))
+		lengths = append(lengths, len(strings.Fields(s.Task)))
+		d.Words += float64(lengths[len(lengths)-1])
 		if s.Provenance.Teacher != "" {
 			d.Model++
 		}
@@ -52,6 +55,8 @@ func (m *maker) demandsOf(list []scenario.Scenario, split string) (d Demands) {
 	}
 	if n := float64(d.Tasks); n > 0 {
 		d.Words, d.NoCall, d.Chained = d.Words/n, d.NoCall/n, d.Chained/n
+		slices.Sort(lengths)
+		d.Short, d.Long = lengths[len(lengths)/10], lengths[len(lengths)-1-len(lengths)/10]
 	}
 	if arguments > 0 {
 		d.Said = float64(said) / float64(arguments)
@@ -114,7 +119,7 @@ func (r *Report) DemandRows() [][]string {
 	for _, split := range splits() {
 		d := r.Demands[split]
 		cells := []string{strings.ToUpper(split), fmt.Sprint(d.Tasks), share(d.Chained), share(d.Said), share(d.NoCall),
-			fmt.Sprintf("%.1f", d.Words), fmt.Sprint(d.Model)}
+			fmt.Sprintf("%.1f (most %d to %d)", d.Words, d.Short, d.Long), fmt.Sprint(d.Model)}
 		for i := range rows {
 			rows[i] = append(rows[i], cells[i])
 		}

@@ -55,3 +55,6 @@ var personas = sync.OnceValue(func() (all struct {
 func drawPersona(r *rand.Rand, split string) persona {
 	return persona{pick(r, personas().Who[split]), pick(r, personas().Tone[split])}
 }
+
+// plainTone is the plainest of a split: the first.
+func plainTone(split string) tone { return personas().Tone[split][0] }

@@ -70,7 +70,7 @@ func TestDemands(t *testing.T) {
 			}
 		}
 		if d.Tasks != made.Report.Splits[split] || d.Chained < 0.7 || d.Said > 0.1 || d.NoCall != float64(none)/float64(d.Tasks) || d.NoCall > 0.1 ||
-			d.Words != float64(words)/float64(d.Tasks) || d.Model != 0 {
+			d.Words != float64(words)/float64(d.Tasks) || d.Short >= d.Long || float64(d.Short) > d.Words || float64(d.Long) < d.Words || d.Model != 0 {
 			t.Errorf("%s: %+v", split, d)
 		}
 	}

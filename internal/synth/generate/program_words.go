@@ -22,8 +22,9 @@ type told struct {
 	requests []string
 }
 
-// wordTries is how often a meaning is worded: where the first wording falls at a gate, another persona says it.
-const wordTries = 2
+// wordTries is how often a program is worded at most: where a wording falls at a gate, another persona says it, the last
+// one plainly.
+const wordTries = 3
 
 // lively is the temperature of wordings: the persona makes them differ, and a small model wanders off when it is warmer.
 const lively = 0.6
@@ -79,6 +80,9 @@ func (m *maker) asPersons(ctx context.Context, list []draftOf) error {
 func (m *maker) asPerson(ctx context.Context, d *draftOf, try int) (why string, err error) {
 	t := d.of.told
 	who := drawPersona(m.random("persona", t.Key(), d.of.World, try), d.Split)
+	if try == wordTries-1 {
+		who.tone = plainTone(d.Split)
+	}
 	q := question{prompt: askPrompt, who: m.Teacher, temperature: lively, tokens: 90, key: fmt.Sprint("wording ", try)}
 	if d.Split != scenario.Train {
 		q.prompt, q.who = askHeldPrompt, m.forHeld()
@@ -135,7 +139,10 @@ var (
 	sqlWord = regexp.MustCompile(`\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|GROUP BY|ORDER BY|JOIN|SQL|sql|NULL|` +
 		`select \*|COUNT\()\b|[{}<>;]|\w_\w`)
 	asAnswer = regexp.MustCompile(`(?i)^(?:sure\b|certainly|of course\b|here (?:is|are)\b|here's|the answer\b|i(?:'m| am) sorry|as an ai|` +
-		`i(?:'ve| have) (?:updated|changed|deleted|added|set)|the (?:person|message|need)\b)`)
+		`i(?:'ve| have) (?:updated|changed|deleted|added|set)|the (?:person|message|need|request)\b|(?:ok|okay)\W+let me|let me (?:check|look|see)|` +
+		`are you looking|did you know)`)
+	// amid matches a capitalized word within a sentence.
+	amid = regexp.MustCompile(`[\p{Ll}\d,;] (\p{Lu}[\p{L}]{2,})`)
 )
 
 // wordingFault says why a text is no request of a meaning; "" where it can be one.
@@ -157,8 +164,22 @@ func (m *maker) wordingFault(meaning programs.Meaning, text string) string {
 		return technical
 	case asAnswer.MatchString(text):
 		return answering
+	case invents(text, wants):
+		return programs.SaysOther
 	}
 	return meaning.Fault(text)
+}
+
+// invents reports whether a text has a name within a sentence that is not in what is wanted: nobody else is meant.
+func invents(text, wants string) bool {
+	usual := strings.Fields("monday tuesday wednesday thursday friday saturday sunday january february march april may june july august " +
+		"september october november december answer please english")
+	for _, found := range amid.FindAllStringSubmatch(text, -1) {
+		if name := strings.ToLower(found[1]); !strings.Contains(wants, name) && !slices.Contains(usual, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Openings are the first words of a task; of a split's tasks no more than mostOpening, or a few, begin with the same.

@@ -168,6 +168,9 @@ func TestFaultsOfRequests(t *testing.T) {
 		"Sure, the age of Émile is what you want?":     answering,
 		"Here is the age of Émile.":                    answering,
 		"How old is the dog?":                          programs.LacksValue,
+		"OK, let me check the age of Émile.":           answering,
+		"My boss Karen asks for the age of Émile.":     programs.SaysOther,
+		"On Monday I need the age of Émile.":           "",
 	} {
 		if got := m.wordingFault(meaning, text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
