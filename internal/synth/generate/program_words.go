@@ -140,7 +140,7 @@ var (
 		`select \*|COUNT\()\b|[{}<>;]|\w_\w`)
 	asAnswer = regexp.MustCompile(`(?i)^(?:sure\b|certainly|of course\b|here (?:is|are)\b|here's|the answer\b|i(?:'m| am) sorry|as an ai|` +
 		`i(?:'ve| have) (?:updated|changed|deleted|added|set)|the (?:person|message|need|request)\b|(?:ok|okay)\W+let me|let me (?:check|look|see)|` +
-		`are you looking|did you know)`)
+		`are you looking|did you know|(?:we|i) (?:can't|cannot|don't have))`)
 	// amid matches a capitalized word within a sentence.
 	amid = regexp.MustCompile(`[\p{Ll}\d,;] (\p{Lu}[\p{L}]{2,})`)
 )

@@ -69,9 +69,9 @@ func (m Meaning) Fault(text string) string {
 
 // asking are words by which something is asked for without a mark.
 func asking() []string {
-	return strings.Split("what|which|who|whose|when|where|how|tell|show|give|list|find|look up|need|know|check|name|names|"+
-		"count|get|pull up|see|want|figure out|work out|add up|total|number|please|have|read|report|single out|pick|let|sort|hear|"+
-		"wonder|wondering|curious|ask|asks|asking|say|name|help|calculate|state|remind|fetch", "|")
+	return strings.Split("what|which|who|whose|when|where|how|tell|show|give|list|find|look up|need|know|check|name|"+
+		"count|get|pull up|see|want|figure out|work out|add up|please|pick|single out|let me|hear|"+
+		"wonder|wondering|curious|ask|asks|asking|calculate|fetch|read", "|")
 }
 
 // token is one word or number of a text.
