@@ -68,11 +68,11 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p, _, own, err := local.Prompting(a.Host, c, folder)
+				prompting, _, own, err := local.Prompting(a.Host, c, folder)
 				if err != nil {
 					t.Fatal(err)
 				}
-				m, err := basemodel.Find(a.Host, own, "toy.gguf", p)
+				m, err := basemodel.Find(a.Host, own, "toy.gguf", prompting)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,22 +87,24 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				l := &episodes.Episodes{Set: &toolset.Set{}}
 				measured := c
 				measured.Model.Base = "toy.gguf"
-				if _, err := l.FindModel(a.Host, &measured, folder, []scenario.Scenario{{ID: "x", Task: "hi"}}, false); err != nil {
+				p, err := l.Resolve(a.Host, measured, episodes.Wanted{Adapter: folder, Scenarios: []scenario.Scenario{{ID: "x", Task: "hi"}}})
+				if err != nil {
 					t.Fatal(err)
 				}
-				defer l.Model.Close()
-				checkPrompt(t, "eval", l.Model, l.Openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
+				defer p.Model.Close()
+				checkPrompt(t, "eval", p.Model, p.Openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
 			}
 			os.Remove("hone.yaml")
 			again := &episodes.Episodes{Set: &toolset.Set{}}
 			a := quietApp(&bytes.Buffer{})
 			c := config.Default()
 			c.Engine.Backend, c.Model.Base = "go", "toy.gguf"
-			if _, err := again.FindModel(a.Host, &c, "out/final", []scenario.Scenario{{ID: "x", Task: "hi"}}, true); err != nil {
+			p, err := again.Resolve(a.Host, c, episodes.Wanted{Adapter: "out/final", Scenarios: []scenario.Scenario{{ID: "x", Task: "hi"}}, Trains: true})
+			if err != nil {
 				t.Fatal(err)
 			}
-			defer again.Model.Close()
-			checkPrompt(t, "train --adapter", again.Model, again.Openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
+			defer p.Model.Close()
+			checkPrompt(t, "train --adapter", p.Model, p.Openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
 			merged, err := basemodel.Find(a.Host, c, "merged", nil)
 			if err != nil {
 				t.Fatal(err)

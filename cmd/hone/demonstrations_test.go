@@ -56,7 +56,11 @@ func TestDemonstrationsHaveTheirEpisodesPrompt(t *testing.T) {
 	for _, tool := range []string{"look", "buy"} {
 		list = append(list, scenario.Scenario{ID: tool, Task: "Deal with a hat.", Gold: []scenario.Gold{{Name: tool, Arguments: json.RawMessage(`{"name": "hat"}`)}}})
 	}
-	if err := l.OpenModel(a.Host, &c, "", list, true); err != nil {
+	p, err := l.Resolve(a.Host, c, episodes.Wanted{Scenarios: list, Trains: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.OpenModel(a.Host, p); err != nil {
 		t.Fatal(err)
 	}
 	requests := make(chan rollout.Request, len(list))

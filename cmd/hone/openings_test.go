@@ -53,9 +53,9 @@ func TestCollectGoesOnWithAConversation(t *testing.T) {
 
 // What prompts share is told from the conversations that scenarios begin with.
 func TestOpeningsAreTheScenarios(t *testing.T) {
-	l := &episodes.Episodes{World: environment.Options{System: "Be a shop."}}
+	p := episodes.Plan{World: environment.Options{System: "Be a shop."}}
 	list := []scenario.Scenario{{Task: "a"}, {Messages: []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}}}}
-	if all := l.Openings(list); len(all) != 2 || len(all[0]) != 2 || len(all[1]) != 4 || all[1][0].Content != "Be a shop." || all[1][3].Content != "c" {
+	if all := p.Openings(list); len(all) != 2 || len(all[0]) != 2 || len(all[1]) != 4 || all[1][0].Content != "Be a shop." || all[1][3].Content != "c" {
 		t.Errorf("%+v", all)
 	}
 }

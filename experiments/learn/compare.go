@@ -227,8 +227,12 @@ func (d *experiment) open(ctx context.Context) (l *episodes.Episodes, tasks calc
 	} else if tasks, made, err = demo.KeptTasks(d.dir, d.size); err == nil && !made {
 		tasks, err = d.own(l)
 	}
-	if err == nil { // what the memory leaves to the plan is settled in d.c
-		err = l.OpenModel(d.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true)
+	var p episodes.Plan
+	if err == nil {
+		p, err = l.Resolve(d.Host, d.c, episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true})
+	}
+	if err == nil {
+		d.c, err = p.Config, l.OpenModel(d.Host, p)
 	}
 	if err == nil && !made {
 		if err = d.show(ctx, l, &tasks); err == nil {

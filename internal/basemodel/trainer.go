@@ -24,7 +24,7 @@ func CompileNote(e *engine.Engine) string {
 
 // OpenTrainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that
 // shared more than that by chance would each be compiled anew.
-func OpenTrainer(h *host.Host, m *Model, c config.Config, folder string, prefix int) (*train.Trainer, model.LoRA, error) {
+func OpenTrainer(h *host.Host, m *Model, c config.Config, folder string, prefix int) (*Trainer, model.LoRA, error) {
 	state, lora, err := adapterOf(m, c, folder)
 	if err != nil {
 		return nil, lora, err
@@ -35,7 +35,11 @@ func OpenTrainer(h *host.Host, m *Model, c config.Config, folder string, prefix 
 	h.Opens(o)
 	h.Opens(state)
 	t, err := train.New(m.Engine, m.Spec, m.Weights, state, o)
-	return t, lora, err
+	if err != nil {
+		return nil, lora, err
+	}
+	spent := &Spent{}
+	return &Trainer{Trainer: t, Spent: spent, renderer: m.Renderer, tell: []Observer{spent.observe}}, lora, nil
 }
 
 // adapterOf is what a trainer begins with: the adapter in folder, or a fresh one.
@@ -58,12 +62,6 @@ type Trainer struct {
 	*Spent
 	renderer render.Renderer
 	tell     []Observer
-}
-
-// NewTrainer is a trainer whose work is counted.
-func NewTrainer(t *train.Trainer, renderer render.Renderer) *Trainer {
-	spent := &Spent{}
-	return &Trainer{Trainer: t, Spent: spent, renderer: renderer, tell: []Observer{spent.observe}}
 }
 
 // Work is what a trainer does.

@@ -139,8 +139,12 @@ func (d *demo) open(ctx context.Context) (l *episodes.Episodes, tasks calc.Tasks
 	if err = l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err == nil {
 		tasks, err = Tasks(ctx, d.Host, d.dir, d.c, d.fit.size(), l.Tools)
 	}
-	if err == nil { // what the memory leaves to the plan is settled in d.c
-		err = l.OpenModel(d.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true)
+	var p episodes.Plan
+	if err == nil {
+		p, err = l.Resolve(d.Host, d.c, episodes.Wanted{Scenarios: slices.Concat(tasks.Train, tasks.Test), Trains: true})
+	}
+	if err == nil {
+		d.c, err = p.Config, l.OpenModel(d.Host, p)
 	}
 	return l, tasks, err
 }

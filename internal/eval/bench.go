@@ -49,7 +49,9 @@ func (b *bench) openLocal() error {
 	b.given, b.now = b.Config, b.Config
 	for _, s := range b.Kept.Evaluation.Systems {
 		if s.IsLocal() {
-			return b.openModel(b.promptFolder(s), &b.Config)
+			c, err := b.openModel(b.promptFolder(s), b.Config)
+			b.Config = c
+			return err
 		}
 	}
 	b.local.World = b.local.WorldOf(b.Host, b.Config)
@@ -69,16 +71,20 @@ func (b *bench) promptFolder(s job.System) string {
 	return s.Adapter
 }
 
-// openModel opens the base model for an adapter's shape and prompting; c is settled.
-func (b *bench) openModel(folder string, c *config.Config) error {
+// openModel opens the base model for an adapter's shape and prompting, and returns what it is opened under.
+func (b *bench) openModel(folder string, c config.Config) (config.Config, error) {
 	b.local.CloseModel()
-	if err := b.local.OpenModel(b.Host, c, folder, b.tasks, false); err != nil {
-		return err
+	p, err := b.local.Resolve(b.Host, c, episodes.Wanted{Adapter: folder, Scenarios: b.tasks})
+	if err != nil {
+		return c, err
 	}
-	b.under, b.held, b.now = folder, folder, *c
+	if err := b.local.OpenModel(b.Host, p); err != nil {
+		return c, err
+	}
+	b.under, b.held, b.now = folder, folder, p.Config
 	b.local.Speaker.Sampler = timedSampler{b.local.Speaker.Sampler, &b.clock}
 	b.local.Watch = b.clock.watch
-	return nil
+	return p.Config, nil
 }
 
 // turnTo makes a system the one that speaks.
@@ -90,8 +96,7 @@ func (b *bench) turnTo(s job.System) (stand, error) {
 	if same, err := b.alike(folder, b.under); err != nil {
 		return stand{}, err
 	} else if !same {
-		c := b.given
-		if err := b.openModel(folder, &c); err != nil {
+		if _, err := b.openModel(folder, b.given); err != nil {
 			return stand{}, err
 		}
 	}

@@ -326,7 +326,14 @@ func (b *bench) rehearse() error {
 	for _, s := range b.Kept.Evaluation.Systems {
 		if !s.IsLocal() {
 			b.Say("would ask %s at %s", s.Endpoint.Model, s.Endpoint.URL)
-		} else if err := b.local.Rehearse(b.Host, b.Config, b.promptFolder(s), b.tasks, false); err != nil {
+			continue
+		}
+		p, err := b.local.Resolve(b.Host, b.Config, episodes.Wanted{Adapter: b.promptFolder(s), Scenarios: b.tasks})
+		if err == nil {
+			err = p.Rehearse()
+			p.Model.Close()
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"hone/internal/data/formats"
 	"hone/internal/engine"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/job/inputs"
 	"hone/internal/job/journal"
@@ -95,14 +96,15 @@ func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
 			l.Close()
 		}
 	}()
-	if l.Model, err = sft.BaseOf(j, p.Path, p.Rows()); err != nil {
+	if l.Plan, err = sft.Begin(j, p.Path, p.Rows()); err != nil {
 		return l, err
 	}
-	usable, err := renderPairs(j, inputs.FreeMemory(), l.Model, p.Path, p.List)
+	c := l.Config
+	usable, err := l.render(j.Host, inputs.FreeMemory(), p.Path, p.List)
 	if err != nil {
 		return l, err
 	}
-	measurable, err := renderPairs(j, inputs.FreeMemory(), l.Model, p.Path, p.Validation)
+	measurable, err := l.render(j.Host, inputs.FreeMemory(), p.Path, p.Validation)
 	if err != nil {
 		return l, err
 	}
@@ -113,32 +115,32 @@ func resolve(j *job.Job, p inputs.Pairs) (l plan, err error) {
 	if len(measurable) == 0 && len(p.Validation) > 0 {
 		j.Say("note: no pair of the split validation fits model.context, so none is measured on")
 	}
-	h := inputs.Holding[rendered]{Stage: settings.DPOStage, One: "pair", Share: j.Config.DPO.Validation, Patience: j.Config.DPO.Patience,
-		Seed: j.Config.Seed, Row: func(x rendered) dataset.Row { return x.task }}
+	h := inputs.Holding[rendered]{Stage: settings.DPOStage, One: "pair", Share: c.DPO.Validation, Patience: c.DPO.Patience,
+		Seed: c.Seed, Row: func(x rendered) dataset.Row { return x.task }}
 	learnt, held, err := h.Part(j.Host, usable, measurable)
 	if err != nil {
 		return l, err
 	}
-	l.stage = settings.DPOOf(j.Config)
+	l.stage = settings.DPOOf(c)
 	l.pairs, l.Sequences = sidesOf(learnt)
 	l.stage.Held, l.Held = sidesOf(held)
 	var steps []batch.Batch
 	for _, picked := range l.stage.SFT.Pass(len(l.pairs), 0) {
 		steps = append(steps, recipe.RowsOf(l.pairs, picked))
 	}
-	c := j.Config
 	c.SFT.BatchSize = 2 * c.DPO.BatchSize // rows of a step
-	return l, l.Fit(j, c, steps)
+	err = l.Fit(j, c, steps)
+	return l, err
 }
 
-// renderPairs renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will not hold them.
-func renderPairs(j *job.Job, free int64, m *basemodel.Model, path string, list []formats.Pair) (out []rendered, err error) {
+// render renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will not hold them.
+func (l plan) render(h *host.Host, free int64, path string, list []formats.Pair) (out []rendered, err error) {
 	held := inputs.Rendering{One: "pair", All: len(list), Free: free}
 	for i, x := range list {
 		if err := held.Refuse(i, path); err != nil {
 			return nil, err
 		}
-		sides := recipe.PreferencePair{Chosen: sideOf(j, m, x.Chosen), Rejected: sideOf(j, m, x.Rejected)}
+		sides := recipe.PreferencePair{Chosen: l.side(h, x.Chosen), Rejected: l.side(h, x.Rejected)}
 		if sides.Chosen != nil && sides.Rejected != nil {
 			out = append(out, rendered{x.Chosen, sides})
 			for _, r := range slices.Concat(sides.Chosen, sides.Rejected) {
@@ -157,18 +159,18 @@ func sidesOf(list []rendered) (pairs []recipe.PreferencePair, rows []batch.Seque
 	return pairs, rows
 }
 
-// sideOf renders one completion of a pair; nil where the context does not hold it, or where it is no text that the template could have
+// side renders one completion of a pair; nil where the context does not hold it, or where it is no text that the template could have
 // been answered with: of sides that failed some hold half a call, which is read as none.
-func sideOf(j *job.Job, m *basemodel.Model, r dataset.Row) (rows []batch.Sequence) {
-	rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
+func (l plan) side(h *host.Host, r dataset.Row) (rows []batch.Sequence) {
+	rendered, err := l.Model.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
 	if err != nil {
 		why, _, _ := strings.Cut(err.Error(), "\n")
-		j.Say("left out the pair %s: a side cannot be rendered: %s", inputs.Where(&r), why)
+		h.Say("left out the pair %s: a side cannot be rendered: %s", inputs.Where(&r), why)
 		return nil
 	}
 	for _, s := range rendered {
-		if len(s.IDs) > j.Config.Model.Context {
-			j.Say("left out the pair %s: a side has %d tokens, more than model.context", inputs.Where(&r), len(s.IDs))
+		if len(s.IDs) > l.Config.Model.Context {
+			h.Say("left out the pair %s: a side has %d tokens, more than model.context", inputs.Where(&r), len(s.IDs))
 			return nil
 		}
 		rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
@@ -182,7 +184,7 @@ func rehearse(j *job.Job, p inputs.Pairs) error {
 		return err
 	}
 	defer l.Close()
-	if err := engine.CheckDevices(l.Model.Plugin.Path, j.Config.Engine.Devices); err != nil {
+	if err := engine.CheckDevices(l.Model.Plugin.Path, l.Config.Engine.Devices); err != nil {
 		return err
 	}
 	j.Say("would take %s over %s in %s", fault.Count(l.stage.SFT.NumSteps(len(l.pairs)), "step"), fault.Count(len(l.pairs), "pair"), j.Path)
@@ -196,6 +198,7 @@ func learn(ctx context.Context, j *job.Job, p inputs.Pairs) (err error) {
 		return err
 	}
 	defer l.Close()
+	j.Config = l.Config
 	m := l.Model
 	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
 		return err
@@ -212,18 +215,17 @@ func learn(ctx context.Context, j *job.Job, p inputs.Pairs) (err error) {
 	track := journal.StartTracking(j.Env, j.Config.Metrics, j.Dir, journal.Tracked{Main: d.SFT.Stage, Engine: m.Engine})
 	defer func() { track.Close(err) }()
 	log := journal.Journal{Dir: j.Dir, Say: j.Say, Track: track}
-	saved := basemodel.NewTrainer(trainer, m.Renderer)
-	d.Examiner = track.Trainer(saved, metrics.Eval)
+	d.Examiner = track.Trainer(trainer, metrics.Eval)
 	j.Opens(d)
-	err = d.Run(ctx, l.pairs, track.Trainer(saved, metrics.Train), nil, log, track.Progress(j.Progress(1)))
+	err = d.Run(ctx, l.pairs, track.Trainer(trainer, metrics.Train), nil, log, track.Progress(j.Progress(1)))
 	if err := journal.Ended(ctx, j, d.SFT.Stage, err); err != nil {
 		return err
 	}
-	if err := journal.TakeBest(j, log, d.SFT.Stage, saved); err != nil {
+	if err := journal.TakeBest(j, log, d.SFT.Stage, trainer); err != nil {
 		return err
 	}
 	final := j.Final()
-	if err := basemodel.SaveAdapter(final, trainer, m.Renderer); err != nil {
+	if err := basemodel.SaveAdapter(final, trainer.Trainer, m.Renderer); err != nil {
 		return err
 	}
 	basemodel.SayPrograms(j.Host, m.Engine)

@@ -48,7 +48,7 @@ type Episodes struct {
 	World    environment.Options // of episodes: tools, limits
 	Users    *players
 	judge    *scoring.Judging // nil for none
-	Speaker  rollout.Sampled  // in them
+	Speaker  *rollout.Sampled // in them; nil where an endpoint speaks
 	Options  rollout.Options
 	Scorer   reward.Scorer
 	Watch    func(*environment.Options) // of an evaluation, which books what episodes take; else nil
@@ -111,57 +111,73 @@ func (l *Episodes) Stamp(t *trajectory.Trajectory) {
 	}
 }
 
-// planned is what FindModel settles before a device is opened.
-type planned struct {
+// Wanted says which model is to speak in episodes.
+type Wanted struct {
+	Adapter   string              // its folder; "" for a fresh one, or the base model alone
+	Scenarios []scenario.Scenario // which tell what all prompts will begin with
+	Trains    bool                // training steps follow
+}
+
+// Plan is what is settled before a device is opened: the model that was found for what is wanted, how its episodes begin,
+// and the configuration with what the adapter and the memory settle in it.
+type Plan struct {
+	Wanted
+	Config  config.Config
+	Model   *basemodel.Model
+	World   environment.Options
 	prefix  []int32 // what all prompts begin with
 	private int     // tokens of a slot after it
 }
 
-// FindModel finds the base model for an adapter: the one in folder, or a fresh one where that is empty. scenarios tell what
-// all prompts will begin with; trains says whether training steps follow. A model or a memory that is too small for all
-// this is refused, and what the configuration leaves to the plan of the memory is settled in it; no device is opened and no
-// weight read.
-func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
-	settled, trained, err := basemodel.AdapterPrompting(h, *c, folder, trains)
+// Resolve finds the base model for what is wanted. A model or a memory that is too small for it is refused; no device is
+// opened and no weight read. The plan's model is to be closed, unless it is opened.
+func (l *Episodes) Resolve(h *host.Host, c config.Config, w Wanted) (Plan, error) {
+	c, trained, err := basemodel.AdapterPrompting(h, c, w.Adapter, w.Trains)
 	if err != nil {
-		return planned{}, err
+		return Plan{}, err
 	}
-	*c = settled
-	find := *c
-	if l.sampledAway(trains) {
+	p, find := Plan{Wanted: w, Config: c}, c
+	if l.sampledAway(w.Trains) {
 		find.Engine.Backend, find.Engine.Plugin = "go", "" // no device is needed
 	}
-	m, err := basemodel.Find(h, find, c.Model.Base, trained)
-	if err != nil {
-		return planned{}, err
-	}
-	l.Model = m
-	m.SayUntrained(c.LoRA, folder, trains)
-	l.World = l.WorldOf(h, *c)
-	l.World.Hang = hang(*c)
-	l.Speaker = rollout.Sampled{Renderer: m.Renderer}
-	l.Options = optionsOf(*c)
-	prefix, longest, err := l.sharedPrefix(scenarios)
-	if err != nil {
-		return planned{}, err
-	}
-	e := basemodel.EpisodeOf(*c)
-	e.Prompt, e.Between = longest-len(prefix), between(m)
-	p := planned{prefix, 0}
-	if l.sampledAway(trains) {
-		p.private, err = m.FitAway(*c, len(prefix), e)
+	if p.Model, err = basemodel.Find(h, find, c.Model.Base, trained); err != nil {
 		return p, err
 	}
-	fit := *c
-	if l.away == nil { // it is sampled here
-		fit.Sampler.URL = ""
+	if err = l.settle(h, &p); err != nil {
+		p.Model.Close()
 	}
-	c.Engine, p.private, err = m.Fit(fit, folder, len(prefix), e, trains)
 	return p, err
 }
 
-// WorldOf is what episodes take place in, as the configuration has it.
+// settle gives a plan all that follows from its model.
+func (l *Episodes) settle(h *host.Host, p *Plan) error {
+	p.Model.SayUntrained(p.Config.LoRA, p.Adapter, p.Trains)
+	p.World = l.worldOf(h, p.Config, p.Model)
+	p.World.Hang = hang(p.Config)
+	longest, err := p.sharePrefix(l.Selection.Of != nil)
+	if err != nil {
+		return err
+	}
+	e := basemodel.EpisodeOf(p.Config)
+	e.Prompt, e.Between = longest-len(p.prefix), between(p.Model)
+	if l.sampledAway(p.Trains) {
+		p.private, err = p.Model.FitAway(p.Config, len(p.prefix), e)
+		return err
+	}
+	fit := p.Config
+	if l.away == nil { // it is sampled here
+		fit.Sampler.URL = ""
+	}
+	p.Config.Engine, p.private, err = p.Model.Fit(fit, p.Adapter, len(p.prefix), e, p.Trains)
+	return err
+}
+
+// WorldOf is what the episodes of an endpoint take place in, as the configuration has it.
 func (l *Episodes) WorldOf(h *host.Host, c config.Config) environment.Options {
+	return l.worldOf(h, c, nil)
+}
+
+func (l *Episodes) worldOf(h *host.Host, c config.Config, m *basemodel.Model) environment.Options {
 	list, of := l.Selection.List, l.Selection.ForScenario
 	if c.Rollout.CompleteTask {
 		list, of = environment.WithCompleteTask(list), func(s scenario.Scenario) ([]chat.Tool, error) {
@@ -170,8 +186,8 @@ func (l *Episodes) WorldOf(h *host.Host, c config.Config) environment.Options {
 		}
 	}
 	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: list, ToolsOf: of, CompleteTask: c.Rollout.CompleteTask,
-		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxMalformed: c.Rollout.MaxMalformed, CallExample: l.callExample(), MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c),
-		User: environment.Players{Model: l.Users.model(), Seed: c.Seed}}
+		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxMalformed: c.Rollout.MaxMalformed, CallExample: callExample(m),
+		MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c), User: environment.Players{Model: l.Users.model(), Seed: c.Seed}}
 }
 
 // optionsOf are those of episodes, but for who speaks and where.
@@ -179,20 +195,20 @@ func optionsOf(c config.Config) rollout.Options {
 	return rollout.Options{MaxTokens: c.Rollout.MaxTokens, Temperature: c.Rollout.Temperature, Seed: c.Seed, Retries: 2}
 }
 
-// callExample is a call as the model writes it; "" for an endpoint, which writes calls by its own rules.
-func (l *Episodes) callExample() string {
-	if l.Model == nil || l.Model.Renderer == nil {
+// callExample is a call as a model writes it; "" for an endpoint, which writes calls by its own rules.
+func callExample(m *basemodel.Model) string {
+	if m == nil {
 		return ""
 	}
 	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool_name", Arguments: `{"argument": "value"}`}}}
-	ids, err := l.Model.Renderer.Completion(call)
+	ids, err := m.Renderer.Completion(call)
 	if err != nil {
 		return "" // a template that cannot write it alone
 	}
-	if stops := l.Model.Renderer.StopIDs(); len(ids) > 0 && slices.Contains(stops, ids[len(ids)-1]) {
+	if stops := m.Renderer.StopIDs(); len(ids) > 0 && slices.Contains(stops, ids[len(ids)-1]) {
 		ids = ids[:len(ids)-1]
 	}
-	return strings.TrimSpace(l.Model.Text.Tokenizer.Decode(ids))
+	return strings.TrimSpace(m.Text.Tokenizer.Decode(ids))
 }
 
 // between is how many tokens the chat template writes around a turn's result.
@@ -214,28 +230,26 @@ func between(m *basemodel.Model) int {
 func hang(c config.Config) time.Duration { return max(c.Rollout.Timeout, 10*c.MCP.Timeout) }
 
 // Openings are the conversations that episodes of scenarios begin with.
-func (l *Episodes) Openings(scenarios []scenario.Scenario) (all [][]chat.Message) {
+func (p Plan) Openings(scenarios []scenario.Scenario) (all [][]chat.Message) {
 	for _, s := range scenarios {
-		all = append(all, environment.Openings(l.World.System, s)...)
+		all = append(all, environment.Openings(p.World.System, s)...)
 	}
 	return all
 }
 
-// OpenModel adds what FindModel finds, on a device.
-func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
-	p, err := l.FindModel(h, c, folder, scenarios, trains)
-	if err != nil {
-		return err
-	}
-	m := l.Model
-	if l.sampledAway(trains) {
-		return l.openAway(folder, len(p.prefix)+p.private)
+// OpenModel opens what is planned on a device, or on the server that samples.
+func (l *Episodes) OpenModel(h *host.Host, p Plan) error {
+	m, c := p.Model, p.Config
+	l.Model, l.World, l.Options = m, p.World, optionsOf(c)
+	l.Speaker = &rollout.Sampled{Renderer: m.Renderer}
+	if l.sampledAway(p.Trains) {
+		return l.openAway(p.Adapter, len(p.prefix)+p.private)
 	}
 	if err := m.Load(basemodel.Loader(c.Engine)); err != nil {
 		return err
 	}
 	h.Say("model %s on %s", m.Spec.Name, m.Engine.Description())
-	source, lora, err := l.openPolicy(h, *c, folder, len(p.prefix), trains)
+	source, lora, err := l.openPolicy(h, p)
 	if err != nil {
 		return err
 	}
@@ -252,10 +266,10 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 	l.takes = publish.InProcess(l.Sampler)
 	l.Speaker.Sampler, l.Policy = l.Sampler, publish.New(source, l.takes)
 	l.Room = len(p.prefix) + p.private
-	if folder == "" {
+	if p.Adapter == "" {
 		return nil
 	}
-	return recipe.Publish(l.Policy, "the adapter "+folder)
+	return recipe.Publish(l.Policy, "the adapter "+p.Adapter)
 }
 
 // Hold makes the sampler hold the adapter in a folder, or the base model alone where that is empty, of those who train nothing.
@@ -276,22 +290,22 @@ func (l *Episodes) Hold(folder string) error {
 }
 
 // openPolicy opens what is sampled from: a trainer's adapter, that of a folder, or the base model alone, for which there is no source.
-func (l *Episodes) openPolicy(h *host.Host, c config.Config, folder string, prefix int, trains bool) (publish.Source, model.LoRA, error) {
-	m := l.Model
-	if trains {
+func (l *Episodes) openPolicy(h *host.Host, p Plan) (publish.Source, model.LoRA, error) {
+	m, c := p.Model, p.Config
+	if p.Trains {
 		c.Engine.Packing = "off" // rows of a group share its prefix, and their room was planned so
-		trainer, lora, err := basemodel.OpenTrainer(h, m, c, folder, prefix)
+		trainer, lora, err := basemodel.OpenTrainer(h, m, c, p.Adapter, len(p.prefix))
 		if err != nil {
 			return nil, lora, err
 		}
-		l.Trainer = basemodel.NewTrainer(trainer, m.Renderer)
-		return publish.Trained{Trainer: trainer, Engine: m.Engine, Spec: m.Spec}, lora, nil
+		l.Trainer = trainer
+		return publish.Trained{Trainer: trainer.Trainer, Engine: m.Engine, Spec: m.Spec}, lora, nil
 	}
-	if folder == "" {
+	if p.Adapter == "" {
 		lora, err := m.LoRA(c.LoRA)
 		return nil, lora, err
 	}
-	f, err := publish.OpenFolder(m.Engine, m.Spec, folder, 0)
+	f, err := publish.OpenFolder(m.Engine, m.Spec, p.Adapter, 0)
 	if err != nil {
 		return nil, model.LoRA{}, err
 	}
@@ -299,12 +313,11 @@ func (l *Episodes) openPolicy(h *host.Host, c config.Config, folder string, pref
 }
 
 // Rehearse is an error where OpenModel would be one before it opens a device, or where the plug-in cannot be used.
-func (l *Episodes) Rehearse(h *host.Host, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
-	_, err := l.FindModel(h, &c, folder, scenarios, trains)
-	if err != nil || l.Model.Plugin.Path == "" {
-		return err
+func (p Plan) Rehearse() error {
+	if p.Model.Plugin.Path == "" {
+		return nil
 	}
-	_, err = engine.Probe(l.Model.Plugin.Path)
+	_, err := engine.Probe(p.Model.Plugin.Path)
 	return err
 }
 
@@ -386,27 +399,29 @@ func (l *Episodes) Passed(list []scenario.Scenario) func(*trajectory.Trajectory)
 	}
 }
 
-// sharedPrefix is what all prompts begin with, and the length of the longest.
-func (l *Episodes) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, longest int, err error) {
-	if l.Selection.Of == nil {
-		return l.Model.SharedPrefix(l.World.ToolList, l.Openings(scenarios))
+// sharePrefix finds what all prompts begin with, and returns the length of the longest. chosen tells that scenarios have
+// tools of their own.
+func (p *Plan) sharePrefix(chosen bool) (longest int, err error) {
+	if !chosen {
+		p.prefix, longest, err = p.Model.SharedPrefix(p.World.ToolList, p.Openings(p.Scenarios))
+		return longest, err
 	}
-	for i, s := range scenarios {
-		tools, err := l.World.ToolsOf(s)
+	for i, s := range p.Scenarios {
+		tools, err := p.World.ToolsOf(s)
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
-		own, length, err := l.Model.SharedPrefix(tools, l.Openings(scenarios[i:i+1]))
+		own, length, err := p.Model.SharedPrefix(tools, p.Openings(p.Scenarios[i:i+1]))
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		longest = max(longest, length)
 		if i == 0 {
-			shared = own
+			p.prefix = own
 		}
-		shared = shared[:policy.CommonPrefix(shared, own)]
+		p.prefix = p.prefix[:policy.CommonPrefix(p.prefix, own)]
 	}
-	return shared, longest, nil
+	return longest, nil
 }
 
 // Rows renders conversations as training rows, under the system message and the tools that an episode of the scenario is sampled under.

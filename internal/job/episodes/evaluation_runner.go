@@ -17,7 +17,7 @@ func (l *Episodes) Evaluation(e config.Eval) *rollout.Runner {
 
 // Measured is the policy that an evaluation measures: the sampler's, truncated as the configuration says.
 func (l *Episodes) Measured(e config.Eval) rollout.Policy {
-	p := l.Speaker
+	p := *l.Speaker
 	p.Sampler = Truncated{p.Sampler, e}
 	return p
 }

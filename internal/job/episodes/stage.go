@@ -9,8 +9,7 @@ import (
 	"hone/internal/text/render"
 )
 
-// Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, and what can be forced. It can be in
-// the episodes of a Runner that is made behind it.
+// Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, and what can be forced.
 func (l *Episodes) Stage(g *recipe.GRPO, tasks []scenario.Scenario) error {
 	g.Passed = l.Passed(tasks)
 	return l.Explores(g)

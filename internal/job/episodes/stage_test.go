@@ -10,6 +10,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -101,7 +102,7 @@ func TestExplores(t *testing.T) {
 		"a server that samples":    {most: 2, form: "hermes", away: &away{settings: config.Sampler{URL: "http://there/v1"}}, why: "http://there/v1"},
 		"off on such a server too": {form: "qwen3_coder", away: &away{}},
 	} {
-		l := &Episodes{Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}, away: tc.away,
+		l := &Episodes{Speaker: &rollout.Sampled{}, Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}, away: tc.away,
 			Set: &toolset.Set{Gate: tc.gate, Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}}}
 		explorations, g := &recipe.Explorations{Most: tc.most}, recipe.GRPO{}
 		if tc.most > 0 {

@@ -161,7 +161,7 @@ func (d *Conversations) Demonstrations(h *host.Host, c config.Config) ([]dataset
 	if measured, err := d.Validation(); err != nil {
 		return nil, err
 	} else if held["validation"] -= len(measured); held["validation"] == 0 {
-		delete(held, "validation") // all are measured on, which PlanSFT says
+		delete(held, "validation") // all are measured on, which sft says
 	}
 	for _, split := range slices.Sorted(maps.Keys(held)) {
 		h.Say("left out %s of the split %s: what is learnt from cannot be measured on", fault.Count(held[split], "row"), split)

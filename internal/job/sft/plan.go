@@ -19,6 +19,7 @@ import (
 
 // Plan is what SFT settles before a device is opened.
 type Plan struct {
+	Config    config.Config // the job's, with what adapter, rows and memory settle
 	Model     *basemodel.Model
 	Sequences []batch.Sequence
 	Held      []batch.Sequence // that are measured and not learnt from
@@ -33,24 +34,25 @@ func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, er
 			l.Close()
 		}
 	}()
-	if l.Model, err = BaseOf(j, d.Path, rows); err != nil {
+	if l, err = Begin(j, d.Path, rows); err != nil {
 		return l, err
 	}
+	c := l.Config
 	validation, err := d.Validation()
 	if err != nil {
 		return l, err
 	}
-	rows, held, err := inputs.Holding[dataset.Row]{Stage: settings.SFTStage, One: "row", Share: j.Config.SFT.Validation, Patience: j.Config.SFT.Patience,
-		Seed: j.Config.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host, rows, validation)
+	rows, held, err := inputs.Holding[dataset.Row]{Stage: settings.SFTStage, One: "row", Share: c.SFT.Validation, Patience: c.SFT.Patience,
+		Seed: c.Seed, Row: func(r dataset.Row) dataset.Row { return r }}.Part(j.Host, rows, validation)
 	if err != nil {
 		return l, err
 	}
 	sequences := func(rows []dataset.Row) ([]batch.Sequence, error) {
-		return inputs.SequencesOf(j.Host, l.Model, d.Path, dataset.Unroll(j.Config.SFT.Unroll, rows), j.Config.Model.Context, j.SkipBad)
+		return inputs.SequencesOf(j.Host, l.Model, d.Path, dataset.Unroll(c.SFT.Unroll, rows), c.Model.Context, j.SkipBad)
 	}
 	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
 		l.Held, err = sequences(held)
-		if why, is := errors.AsType[inputs.TooLong](err); is && len(validation) > 0 && j.Config.SFT.Patience == 0 {
+		if why, is := errors.AsType[inputs.TooLong](err); is && len(validation) > 0 && c.SFT.Patience == 0 {
 			j.Say("note: the loss is measured on nothing: of the split validation, %v", why)
 			err = nil
 		}
@@ -62,13 +64,12 @@ func Resolve(j *job.Job, d inputs.Conversations, rows []dataset.Row) (l Plan, er
 		return l, err
 	}
 	var steps []batch.Batch
-	for _, picked := range l.stage(j.Config).Pass(len(l.Sequences), 0) {
+	for _, picked := range l.stage(c).Pass(len(l.Sequences), 0) {
 		steps = append(steps, batch.New(pick(l.Sequences, picked)))
 	}
-	c := j.Config
 	multiple := l.fewPrograms(&c, steps)
 	if err = l.Fit(j, c, steps); err != nil && multiple > 0 { // for want of memory, of which longer rows take more
-		c, multiple = j.Config, 0
+		c, multiple = l.Config, 0
 		err = l.Fit(j, c, steps)
 	}
 	if multiple > 0 {
@@ -93,32 +94,31 @@ func (l *Plan) pack(c *config.Config, steps []batch.Batch) (packed, apart int) {
 	return packed, apart
 }
 
-// BaseOf finds the base model that conversations are rendered for, and settles what it is prompted with.
-func BaseOf(j *job.Job, path string, rows []dataset.Row) (*basemodel.Model, error) {
+// Begin finds the base model that conversations are rendered for, and settles what it is prompted with.
+func Begin(j *job.Job, path string, rows []dataset.Row) (Plan, error) {
 	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
-		return nil, err
+		return Plan{}, err
 	}
 	c, trained, err := basemodel.AdapterPrompting(j.Host, j.Config, j.Kept.Adapter, true)
 	if err != nil {
-		return nil, err
+		return Plan{}, err
 	}
-	j.Config = c
-	j.Config.Rollout.System = systemOf(j.Host, path, rows, j.Config.Rollout.System)
-	m, err := basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained)
+	c.Rollout.System = systemOf(j.Host, path, rows, c.Rollout.System)
+	m, err := basemodel.Find(j.Host, c, c.Model.Base, trained)
 	if err == nil {
-		m.SayUntrained(j.Config.LoRA, j.Kept.Adapter, true)
+		m.SayUntrained(c.LoRA, j.Kept.Adapter, true)
 	}
-	return m, err
+	return Plan{Config: c, Model: m}, err
 }
 
 // worthPacking is which share of the tokens of a pass rows as trees save at least, where hone chooses: a tree's rows are held against each
 // other in attention, and its programs are others, which are compiled too.
 const worthPacking = 1. / 3
 
-// Fit settles how the rows are computed, in the configuration of the job: with c's engine, and as the steps of the first pass have them.
+// Fit settles how the rows are computed: with c's engine, and as the steps of the first pass have them.
 func (l *Plan) Fit(j *job.Job, c config.Config, steps []batch.Batch) (err error) {
 	packed, apart := l.pack(&c, steps)
-	if j.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.Prefix, slices.Concat(l.Sequences, l.Held)); err == nil && j.Config.Engine.Packing == "tree" {
+	if l.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.Prefix, slices.Concat(l.Sequences, l.Held)); err == nil && l.Config.Engine.Packing == "tree" {
 		j.Say("a pass computes %d tokens, not %d: what rows of a step begin with is computed once (engine.packing)", packed, apart)
 	}
 	return err

@@ -34,11 +34,11 @@ func (l *Plan) fewPrograms(c *config.Config, steps []batch.Batch) (multiple int)
 // sayTime says beforehand about how long a run takes that compiles its programs: minutes of silence look like a program that hangs. pass
 // has the steps of the first pass.
 func (l *Plan) sayTime(j *job.Job, pass []batch.Batch) {
-	programs, _ := basemodel.RowProgramsOf(j.Config.Engine, pass)
+	programs, _ := basemodel.RowProgramsOf(l.Config.Engine, pass)
 	l.Model.RowPrograms.Expect(programs)
-	all := l.stage(j.Config).NumSteps(len(l.Sequences))
+	all := l.stage(l.Config).NumSteps(len(l.Sequences))
 	taken := pass[:min(len(pass), max(all, 0))]
-	programs, positions := basemodel.RowProgramsOf(j.Config.Engine, taken)
+	programs, positions := basemodel.RowProgramsOf(l.Config.Engine, taken)
 	if programs == 0 {
 		return
 	}

@@ -110,7 +110,7 @@ func rehearse(j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
 		return err
 	}
 	defer l.Close()
-	if err := engine.CheckDevices(l.Model.Plugin.Path, j.Config.Engine.Devices); err != nil {
+	if err := engine.CheckDevices(l.Model.Plugin.Path, l.Config.Engine.Devices); err != nil {
 		return err
 	}
 	if l.Model.Plugin.Path != "" {
@@ -122,7 +122,7 @@ func rehearse(j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
 	for _, s := range l.Sequences {
 		longest, trained = max(longest, len(s.IDs)), trained+s.NumTrained()
 	}
-	j.Say("would take %s over %s of at most %s, %d of them trained, in %s", fault.Count(settings.SFTOf(j.Config).NumSteps(len(l.Sequences)), "step"),
+	j.Say("would take %s over %s of at most %s, %d of them trained, in %s", fault.Count(settings.SFTOf(l.Config).NumSteps(len(l.Sequences)), "step"),
 		fault.Count(len(l.Sequences), "row"), fault.Count(longest, "token"), trained, j.Path)
 	return nil
 }
@@ -134,6 +134,7 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 		return err
 	}
 	defer l.Close()
+	j.Config = l.Config
 	m := l.Model
 	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
 		return err
@@ -163,16 +164,15 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 	defer func() { track.Close(err) }()
 	log := journal.Journal{Dir: j.Dir, Say: j.Say, Track: track}
 	j.Opens(s)
-	saved := basemodel.NewTrainer(trainer, m.Renderer)
-	err = s.Run(ctx, l.Sequences, track.Trainer(saved, metrics.Eval), nil, log, track.Progress(j.Progress(1)))
+	err = s.Run(ctx, l.Sequences, track.Trainer(trainer, metrics.Eval), nil, log, track.Progress(j.Progress(1)))
 	if err := journal.Ended(ctx, j, s.Stage, err); err != nil {
 		return err
 	}
-	if err := journal.TakeBest(j, log, s.Stage, saved); err != nil {
+	if err := journal.TakeBest(j, log, s.Stage, trainer); err != nil {
 		return err
 	}
 	final := j.Final()
-	if err := basemodel.SaveAdapter(final, trainer, m.Renderer); err != nil {
+	if err := basemodel.SaveAdapter(final, trainer.Trainer, m.Renderer); err != nil {
 		return err
 	}
 	basemodel.SayPrograms(j.Host, m.Engine)

@@ -116,14 +116,18 @@ func (m *models) reopen(ctx context.Context, base, folder string) error {
 		return err
 	}
 	l := episodesOf(m.catalog, func(id string) []string { return m.shown[id] })
+	var p episodes.Plan
 	if err = l.OpenSampler(ctx, m.Host, c, "", false, nil); err == nil {
-		err = l.OpenModel(m.Host, &c, folder, m.list, false)
+		p, err = l.Resolve(m.Host, c, episodes.Wanted{Adapter: folder, Scenarios: m.list})
+	}
+	if err == nil {
+		err = l.OpenModel(m.Host, p)
 	}
 	if err != nil {
 		l.CloseModel()
 		return err
 	}
-	m.open, m.settled, m.base, m.under = l, c, base, folder
+	m.open, m.settled, m.base, m.under = l, p.Config, base, folder
 	return nil
 }
 

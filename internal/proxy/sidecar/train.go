@@ -262,8 +262,12 @@ func (t *training) open(ctx context.Context) (*episodes.Episodes, *revise.Enviro
 		v.Servers = onlyOf{set}
 	}
 	err = l.OpenSampler(ctx, t.Host, t.c, t.o.Output, true, t.gone)
+	var p episodes.Plan
 	if err == nil {
-		err = l.OpenModel(t.Host, &t.c, t.o.Adapter, list, true)
+		p, err = l.Resolve(t.Host, t.c, episodes.Wanted{Adapter: t.o.Adapter, Scenarios: list, Trains: true})
+	}
+	if err == nil {
+		t.c, err = p.Config, l.OpenModel(t.Host, p)
 	}
 	if err != nil {
 		t.close(l, v)

@@ -1,0 +1,74 @@
+package grpo
+
+import (
+	"path/filepath"
+
+	"hone/internal/basemodel"
+	"hone/internal/data/dataset"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/inputs"
+	"hone/internal/learn/batch"
+	"hone/internal/mcp"
+	"hone/internal/run"
+	"hone/internal/toolset"
+)
+
+// given are the demonstrations that GRPO learns from, and what the run keeps of all that it was given.
+func given(j *job.Job, l *episodes.Episodes, list []scenario.Scenario) (shown []batch.Sequence, kept []run.Input, err error) {
+	kept, err = job.InputsOf(l.Set)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := scenario.Encode(list, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, conversations, err := demonstrations(j, l.Model, l.Catalog, list)
+	return shown, append(append(kept, run.Input{Name: job.ScenariosFile, Data: text}), conversations...), err
+}
+
+// demonstrations are the rows that GRPO learns from beside its episodes, and what the run keeps of them; none where the configuration has none. A run
+// that goes on has those that it kept. all are the run's scenarios, of every split.
+func demonstrations(j *job.Job, m *basemodel.Model, catalog *mcp.Catalog, all []scenario.Scenario) (rows []batch.Sequence, kept []run.Input, err error) {
+	c := j.Config.GRPO.Demonstrations
+	if c.Rows == 0 {
+		return nil, nil, nil
+	}
+	path := c.File
+	if j.Dir != nil {
+		path = filepath.Join(j.Path, job.ConversationsFile)
+	}
+	if path == "" {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "there are no demonstrations to learn from", Where: "grpo.demonstrations.file",
+			Next: "name the conversations that hone sft had, such as shown/trajectories.jsonl, or set grpo.demonstrations.rows to 0"}
+	}
+	d, err := inputs.ReadConversations(path, "")
+	if d.Catalog == nil {
+		d.Catalog = catalog
+	}
+	if err == nil {
+		err = inputs.Unread(j.Host, &d.Report, false)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if j.Dir == nil {
+		d.HoldOut(j.Host, all)
+	}
+	list, err := d.Demonstrations(j.Host, j.Config)
+	if err == nil {
+		err = toolset.RefuseFindings(j.Host, j.Config.MCP, d.LintTools(list), j.Kept.AllowFindings)
+	}
+	if err == nil {
+		rows, err = inputs.SequencesOf(j.Host, m, path, dataset.Unroll(j.Config.SFT.Unroll, list), j.Config.Model.Context, false)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	d.Rows = list // with their tools
+	text, err := d.Lines()
+	return rows, []run.Input{{Name: job.ConversationsFile, Data: text}}, err
+}

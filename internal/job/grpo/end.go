@@ -1,0 +1,111 @@
+package grpo
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/job/episodes"
+	"hone/internal/job/journal"
+	"hone/internal/job/records"
+	"hone/internal/job/settings"
+	"hone/internal/recipe"
+	"hone/internal/report"
+)
+
+// sayTrained tells where the adapter is and what can be done with it. It is an error where nothing was learnt.
+func sayTrained(j *job.Job, final string) error {
+	if err := unlearnt(j, settings.GRPOStage, final); err != nil {
+		return err
+	}
+	j.Say("adapter: %s", final)
+	j.Say("next: hone eval --model %s --dataset %s%s", final, measuredOn(j), heldOutSplit(j))
+	return nil
+}
+
+// heldOutSplit is the flag of a split that can be measured: the first of validation and test that has scenarios, or what was trained on.
+func heldOutSplit(j *job.Job) string {
+	list, err := scenario.LoadKept(filepath.Join(j.Path, job.ScenariosFile))
+	if err != nil {
+		return " --split " + scenario.Validation
+	}
+	for _, split := range []string{scenario.Validation, scenario.Test} {
+		if len(scenario.OfSplit(list, split)) > 0 {
+			return " --split " + split
+		}
+	}
+	return " --split " + scenario.Train
+}
+
+// measuredOn is the file of scenarios to measure the adapter on: the run's own, which have their splits and none that --skip-bad left out. Rows that
+// name files beside their own file are read from there alone, without those that cannot be read.
+func measuredOn(j *job.Job) string {
+	own := filepath.Join(j.Path, job.ScenariosFile)
+	if _, err := scenario.Load(own); err != nil {
+		if _, err := scenario.Load(j.Config.Scenarios.File); err != nil {
+			return j.Config.Scenarios.File + " --skip-bad"
+		}
+		return j.Config.Scenarios.File
+	}
+	return own
+}
+
+// sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.
+func sayBest(j *job.Job, log journal.Journal, stage string, steps int) error {
+	step, m, err := log.Best(stage, steps+1)
+	if err != nil || step == 0 {
+		return err
+	}
+	last, _, err := log.Recorded(recipe.ValidationStage, steps)
+	if err != nil {
+		return err
+	}
+	if step == steps {
+		j.Say("on validation the last step was best: %s", measuredText(m))
+		return nil
+	}
+	j.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measuredText(m), measuredText(last),
+		filepath.Join(j.Path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
+	return nil
+}
+
+// measuredText is what a validation measured, for a person.
+func measuredText(m map[string]float64) string {
+	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
+}
+
+// unlearnt is an error where no group of any step of a stage had two rewards that differ, and neither an earlier success nor a demonstration was learnt
+// from.
+func unlearnt(j *job.Job, stage, final string) error {
+	rows, err := j.Dir.Ledger.Metrics(stage)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		var m struct {
+			Spread   float64 `json:"reward_spread"`
+			Imitated float64 `json:"imitation/episodes"`
+			Shown    float64 `json:"demonstrations"`
+		}
+		if err := json.Unmarshal(r.JSON, &m); err != nil {
+			return fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
+		}
+		if m.Spread > 0 || m.Imitated > 0 || m.Shown > 0 {
+			return nil
+		}
+	}
+	return &fault.Error{Code: fault.CodeFailures, What: "nothing was learnt: in no step did two episodes of one scenario earn different rewards",
+		Where: j.Path, Why: "GRPO learns from such differences alone; the adapter in " + final + " is the one it began with",
+		Next: "see the rewards in trajectories.jsonl; where all fail, hone sft first or easier scenarios; where none do, harder ones"}
+}
+
+// reportOf writes the report of a training run.
+func reportOf(j *job.Job, l *episodes.Episodes) error {
+	_, _, err := records.WritePage(j.Host, j.Path, func(p *report.Page) {
+		p.Say("device", l.Model.Engine.Description())
+	})
+	return err
+}
