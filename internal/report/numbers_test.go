@@ -94,7 +94,7 @@ func TestNumbersAreInResults(t *testing.T) {
 			bare.Groups = append(bare.Groups, g)
 		}
 		var again bytes.Buffer
-		if err := bare.WriteNumbers(&again, kept); err != nil {
+		if err := bare.WriteHTML(&again, kept); err != nil {
 			t.Fatal(name, err)
 		}
 		if page := html(t, p); page != again.String() {

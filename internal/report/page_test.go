@@ -26,7 +26,7 @@ import (
 
 func html(t interface{ Fatal(...any) }, p report.Page) string {
 	var b bytes.Buffer
-	if err := p.WriteHTML(&b); err != nil {
+	if err := p.WriteHTML(&b, p.Numbers()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -300,7 +300,7 @@ func BenchmarkPage(b *testing.B) {
 	p := big(2000)
 	for b.Loop() {
 		var page bytes.Buffer
-		if err := p.WriteHTML(&page); err != nil {
+		if err := p.WriteHTML(&page, p.Numbers()); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(page.Len()), "bytes")

@@ -29,7 +29,7 @@ var pageJS string
 func (p Page) Write(dir string) (Numbers, error) {
 	n := p.Numbers()
 	var page bytes.Buffer
-	if err := p.writeHTML(&page, n); err != nil {
+	if err := p.WriteHTML(&page, n); err != nil {
 		return n, err
 	}
 	text, err := json.MarshalIndent(n, "", "  ")
@@ -49,12 +49,9 @@ func replace(path string, text []byte) error {
 	return nil
 }
 
-// WriteHTML writes the page. It loads nothing, and its policy forbids it to: of scripts and styles it takes only its own, by
-// their hashes. Whatever servers and models wrote is text in it, and
-// nothing of it is hidden.
-func (p Page) WriteHTML(w io.Writer) error { return p.writeHTML(w, p.Numbers()) }
-
-func (p Page) writeHTML(w io.Writer, n Numbers) error {
+// WriteHTML writes the page of its numbers. It loads nothing, and its policy forbids it to: of scripts and styles it takes only its own, by
+// their hashes. Whatever servers and models wrote is text in it, and nothing of it is hidden.
+func (p Page) WriteHTML(w io.Writer, n Numbers) error {
 	t, err := template.New("page").Funcs(template.FuncMap{"number": number,
 		"count": func(n int) string { return fault.Count(n, "scenario") }}).Parse(pageHTML)
 	if err != nil {
