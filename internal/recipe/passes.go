@@ -16,12 +16,14 @@ import (
 type learner struct {
 	trainer Trainer
 	// begin prepares steps, of a stage that begins afresh or of one that goes on; nil: there is nothing to prepare.
-	begin func(ctx context.Context, fresh bool) error
-	// gradient computes that of the picked examples, and what there is to tell of them, whose names come before those of the step.
-	gradient func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error)
+	begin    func(ctx context.Context, fresh bool) error
+	gradient gradient
 	// measure tells how good the policy is on what is held out, its loss as eval_loss; nil: nothing is.
 	measure func(ctx context.Context) (map[string]float64, error)
 }
+
+// gradient computes that of the picked examples, and what there is to tell of them, whose names come before those of the step.
+type gradient func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error)
 
 // NumSteps is the number of optimiser steps over n examples.
 func (s SFT) NumSteps(n int) int {

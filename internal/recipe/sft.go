@@ -31,6 +31,11 @@ type SFT struct {
 // Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published; a nil publisher says that
 // nobody samples.
 func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, publisher Publisher, log Log, progress Progress) error {
+	return s.run(ctx, len(rows), s.learner(rows, trainer), publisher, log, progress)
+}
+
+// learner takes the stage's steps on rows.
+func (s SFT) learner(rows []batch.Sequence, trainer Trainer) learner {
 	l := learner{trainer: trainer, gradient: func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
 		var of []batch.Sequence
 		for _, i := range picked {
@@ -42,7 +47,7 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, pu
 	if len(s.Held) > 0 {
 		l.measure = func(ctx context.Context) (map[string]float64, error) { return s.likelihood(ctx, trainer) }
 	}
-	return s.run(ctx, len(rows), l, publisher, log, progress)
+	return l
 }
 
 // likelihood measures the mean negative log-likelihood of the trained tokens of all rows that are held, each token alike, under TRL's name. So

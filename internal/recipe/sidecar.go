@@ -68,8 +68,10 @@ func (s Sidecar) Run(ctx context.Context, pairs []batch.Sequence, drafts []scena
 		if err != nil {
 			return err
 		}
-		p := &probed{Trainer: trainer, Sidecar: s, log: watched, publisher: publisher, progress: progress, step: start}
-		if err := s.SFT.Run(ctx, pairs, p, publisher, log, progress); err != nil {
+		p := &prober{Sidecar: s, log: watched, publisher: publisher, progress: progress, step: start}
+		l := s.SFT.learner(pairs, trainer)
+		l.gradient = p.before(l.gradient)
+		if err := s.SFT.run(ctx, len(pairs), l, publisher, log, progress); err != nil {
 			return err
 		}
 		if err := p.probe(ctx); err != nil {
@@ -82,9 +84,8 @@ func (s Sidecar) Run(ctx context.Context, pairs []batch.Sequence, drafts []scena
 	return s.GRPO.Run(ctx, drafts, runner, scorer, trainer, publisher, watched, progress)
 }
 
-// probed is a trainer that is looked at before some of its steps.
-type probed struct {
-	Trainer
+// prober measures the policy of SFT before some of its steps.
+type prober struct {
 	Sidecar
 	log       *copyLog
 	publisher Publisher
@@ -95,32 +96,26 @@ type probed struct {
 	losses    int
 }
 
-// Gradient implements Trainer.
-func (p *probed) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
-	if p.Probe.Every > 0 && p.step > 0 && p.step%p.Probe.Every == 0 {
-		if err := p.probe(ctx); err != nil {
-			return batch.StepStats{}, err
+// before is a gradient ahead of which the policy is measured where that is due.
+func (p *prober) before(gradient gradient) gradient {
+	return func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
+		if p.Probe.Every > 0 && p.step > 0 && p.step%p.Probe.Every == 0 {
+			if err := p.probe(ctx); err != nil {
+				return batch.StepStats{}, nil, err
+			}
 		}
-	}
-	s, err := p.Trainer.Gradient(ctx, b, o)
-	if p.losses++; p.losses == 1 {
-		p.first = s.Loss
-	}
-	p.last = s.Loss
-	return s, err
-}
-
-// Apply implements Trainer.
-func (p *probed) Apply(u batch.Update) (float64, error) {
-	norm, err := p.Trainer.Apply(u)
-	if err == nil {
+		s, more, err := gradient(ctx, picked)
+		if p.losses++; p.losses == 1 {
+			p.first = s.Loss
+		}
+		p.last = s.Loss
 		p.step++
+		return s, more, err
 	}
-	return norm, err
 }
 
 // probe measures the policy as it is. One that was recorded before is not run again.
-func (p *probed) probe(ctx context.Context) error {
+func (p *prober) probe(ctx context.Context) error {
 	if p.Probe.Every == 0 || len(p.Probe.Scenarios) == 0 {
 		return nil
 	}
