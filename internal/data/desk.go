@@ -204,7 +204,8 @@ type Listed struct {
 	Task     string   `json:"task"`
 }
 
-func (d *Desk) listed(t *curate.Trace) Listed {
+// Listed is a trace as the list has it.
+func (d *Desk) Listed(t *curate.Trace) Listed {
 	x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: d.checker.Findings(t), Task: t.Row.Task()}
 	for _, m := range t.Row.Messages {
 		x.Calls += len(m.ToolCalls)
@@ -216,7 +217,7 @@ func (d *Desk) listed(t *curate.Trace) Listed {
 func (d *Desk) List() (out []Listed, rows [][]string) {
 	rows = [][]string{{"trace", "status", "rating", "messages", "calls", "operations", "findings", "task"}}
 	for _, t := range d.Traces() {
-		x := d.listed(t)
+		x := d.Listed(t)
 		out = append(out, x)
 		task := []rune(host.OneLine(x.Task))
 		rows = append(rows, []string{x.ID, x.Status, strconv.Itoa(x.Rating), strconv.Itoa(x.Messages), strconv.Itoa(x.Calls), strconv.Itoa(len(x.Ops)), strconv.Itoa(len(x.Findings)), string(task[:min(len(task), 60)])})
@@ -239,7 +240,7 @@ func (d *Desk) Show(id string) (Shown, [][]string, error) {
 	if err != nil {
 		return Shown{}, nil, err
 	}
-	out := Shown{Listed: d.listed(t), Conversation: t.Row.Messages, Opening: t.Row.Opening, Tools: t.Row.Tools, Log: []curate.Op{}}
+	out := Shown{Listed: d.Listed(t), Conversation: t.Row.Messages, Opening: t.Row.Opening, Tools: t.Row.Tools, Log: []curate.Op{}}
 	rows := [][]string{{"message", "turn", "role", "says"}}
 	turn := 0
 	for i, m := range t.Row.Messages {

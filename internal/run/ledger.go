@@ -169,7 +169,7 @@ func ReadLedger(path string) (*Ledger, error) {
 		return nil, err
 	}
 	if form, err := l.form(); err == nil && form < ledgerForm { // whoever reads the rows finds what is wrong with others
-		_, _ = l.db.Exec(`CREATE TEMP VIEW scores AS SELECT id, '` + ownScore + `' AS json, '' AS sum FROM trajectories`)
+		_, _ = l.db.Exec(`CREATE TEMP VIEW scores AS SELECT id, '` + ownScore + `' AS json, '' AS sum, rowid AS rowid FROM trajectories`)
 	}
 	return l, nil
 }

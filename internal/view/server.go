@@ -1,0 +1,299 @@
+// Package view is the page on runs in a browser: a server on this machine alone, whose data come straight from the ledgers,
+// and the same as files that open without it. The page itself is web/, which is built into the binary.
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/run"
+	"hone/internal/text/tokenizer"
+)
+
+// Server answers what pages ask. Env and Runs must be set.
+type Server struct {
+	Env  job.Env
+	Runs []string // their folders, as they are compared
+
+	mu         sync.Mutex
+	runs       []*followed
+	tokenizers map[string]*tokenizer.Tokenizer // by base model
+	desks      map[string]*desk                // of curation, by run
+}
+
+// Listen listens at an address of this machine; other machines reach none of it.
+func Listen(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	if err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the page is for this machine alone", Where: "--listen " + address,
+			Next: "give 127.0.0.1:PORT; from elsewhere, ssh -L PORT:127.0.0.1:PORT brings it there"}
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot listen", Where: address, Err: err, Next: "give another --listen; port 0 takes a free one"}
+	}
+	return l, nil
+}
+
+// Serve answers on a listener until ctx is over. said is called once with the address to open.
+func (s *Server) Serve(ctx context.Context, l net.Listener, said func(address string)) error {
+	defer s.close()
+	s.open()
+	token := newToken()
+	handler, err := s.handler(ctx)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := &http.Server{Handler: guarded(token, l.Addr().String(), handler), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // pages that wait are told by the closing
+	defer stop()
+	said("http://" + l.Addr().String() + "/" + token + "/")
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// open gives each run a key: its folder's name, with a number behind it where several have one.
+func (s *Server) open() {
+	taken := map[string]int{}
+	for _, path := range s.Runs {
+		if absolute, err := filepath.Abs(path); err == nil {
+			path = absolute
+		}
+		key := filepath.Base(path)
+		if taken[key]++; taken[key] > 1 {
+			key = fmt.Sprintf("%s~%d", key, taken[key])
+		}
+		s.runs = append(s.runs, &followed{Key: key, Path: path})
+	}
+}
+
+func (s *Server) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.desks {
+		d.Close()
+	}
+}
+
+// run is the one of a key.
+func (s *Server) run(key string) (*followed, error) {
+	for _, f := range s.runs {
+		if f.Key == key {
+			return f, nil
+		}
+	}
+	return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no run %q is shown here", key), Next: "start hone view with it"}
+}
+
+// handler are the page's files and its questions.
+func (s *Server) handler(ctx context.Context) (http.Handler, error) {
+	files, err := pageFiles()
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /", pages(files))
+	mux.HandleFunc("GET /api/runs", answer(func(*http.Request) (any, error) { return s.list(), nil }))
+	for path, ask := range s.questions() {
+		mux.HandleFunc("GET /api/"+path, answer(func(r *http.Request) (any, error) {
+			f, err := s.run(r.FormValue("run"))
+			if err != nil {
+				return nil, err
+			}
+			f.begin(ctx)
+			return ask(f, r.FormValue)
+		}))
+	}
+	mux.HandleFunc("GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r) })
+	mux.HandleFunc("POST /api/curate", answer(s.curated))
+	return mux, nil
+}
+
+// question answers what a page asks of a run; of is the value of a parameter.
+type question func(f *followed, of func(name string) string) (any, error)
+
+// questions are all, by their path. The bundle has the answers to them as files.
+func (s *Server) questions() map[string]question {
+	return map[string]question{
+		"overview": func(f *followed, _ func(string) string) (any, error) { return s.overview(f) },
+		"series": func(f *followed, of func(string) string) (any, error) {
+			return s.series(f, of("stage"), strings.FieldsFunc(of("names"), func(r rune) bool { return r == ',' }))
+		},
+		"rows": func(f *followed, of func(string) string) (any, error) {
+			since, _ := strconv.ParseInt(of("since"), 10, 64) // what is no number asks from the beginning
+			var known Known
+			for i, n := range strings.Split(of("known"), ",") {
+				if i < len(known) {
+					known[i], _ = strconv.Atoi(n)
+				}
+			}
+			return f.index.Since(since, mostRows, known), nil
+		},
+		"search": func(f *followed, of func(string) string) (any, error) { return f.index.Search(of("text")), nil },
+		"episode": func(f *followed, of func(string) string) (any, error) {
+			return s.episode(f, of("id"), of("whole") != "")
+		},
+		"group": func(f *followed, of func(string) string) (any, error) {
+			step, err := strconv.Atoi(of("step"))
+			if err != nil {
+				return nil, &fault.Error{Code: fault.CodeUsage, What: "a step is a number", Where: of("step")}
+			}
+			return s.group(f, of("stage"), step, of("scenario"))
+		},
+		"tokens":     func(f *followed, of func(string) string) (any, error) { return s.tokens(f, of("id")) },
+		"evaluation": func(f *followed, _ func(string) string) (any, error) { return s.evaluation(f) },
+		"tasks":      func(f *followed, _ func(string) string) (any, error) { return s.tasks(f) },
+		"servers":    func(f *followed, _ func(string) string) (any, error) { return s.servers(f) },
+		"traces":     func(f *followed, _ func(string) string) (any, error) { return s.traces(f) },
+		"trace":      func(f *followed, of func(string) string) (any, error) { return s.trace(f, of("id")) },
+		"preview":    func(f *followed, of func(string) string) (any, error) { return s.preview(f, of("id")) },
+	}
+}
+
+// mostRows is how many rows of the index one answer has: about 2 MB.
+const mostRows = 20_000
+
+// Listed is a run in the list of runs.
+type Listed struct {
+	Key     string    `json:"key"`
+	Path    string    `json:"path"`
+	Created time.Time `json:"created,omitzero"`
+	State   string    `json:"state"`
+	Live    bool      `json:"live"`
+	Verb    string    `json:"verb"`
+	Base    string    `json:"base"`
+	Steps   int       `json:"steps"`
+	Rows    int       `json:"rows"` // trajectories
+	Error   string    `json:"error,omitempty"`
+}
+
+func (s *Server) list() []Listed {
+	out := []Listed{}
+	for _, f := range s.runs {
+		x := Listed{Key: f.Key, Path: f.Path}
+		o, err := s.overview(f)
+		if err != nil {
+			x.Error = err.Error()
+		}
+		x.Created, x.State, x.Live, x.Verb = o.Created, o.State, o.Live, o.Verb
+		for _, fact := range o.Facts {
+			if fact[0] == "base model" {
+				x.Base = fact[1]
+			}
+		}
+		for _, stage := range o.Stages {
+			x.Rows += stage.Trajectories
+			if stage.Name == o.Cards.MainStage {
+				x.Steps = stage.Steps
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// events tells a page when a run has changed: its number rises, and trouble says why it cannot be read.
+func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	f, err := s.run(r.FormValue("run"))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	f.begin(ctx)
+	changes, stop := f.listen()
+	defer stop()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	out := http.NewResponseController(w)
+	alive := time.NewTicker(15 * time.Second) // a connection that nobody reads is found by writing
+	defer alive.Stop()
+	for {
+		version, trouble := f.state()
+		text, err := json.Marshal(struct {
+			Version int64  `json:"version"`
+			Trouble string `json:"trouble"`
+		}{version, trouble})
+		if err == nil {
+			_, err = fmt.Fprintf(w, "data: %s\n\n", text)
+		}
+		if err = errors.Join(err, out.Flush()); err != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changes:
+		case <-alive.C:
+		}
+	}
+}
+
+// answer writes what a question gives as JSON, or its error.
+func answer(ask func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := ask(r)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		text, err := json.Marshal(value)
+		if err != nil { // a number that is none
+			fail(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text) // whoever asked may be gone
+	}
+}
+
+// fail tells a page what went wrong, in the words of the command line.
+func fail(w http.ResponseWriter, err error) {
+	out := failure{What: err.Error()}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		out = failure{f.What, f.Where, f.Why, f.Next}
+		if f.Err != nil {
+			out.Why = strings.TrimPrefix(out.Why+"; "+f.Err.Error(), "; ")
+		}
+	}
+	status := http.StatusUnprocessableEntity
+	if errors.Is(err, fs.ErrNotExist) {
+		status = http.StatusNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+type failure struct {
+	What  string `json:"what"`
+	Where string `json:"where,omitempty"`
+	Why   string `json:"why,omitempty"`
+	Next  string `json:"next,omitempty"`
+}
+
+// IsRun is an error where a folder holds no run.
+func IsRun(path string) error {
+	if _, err := run.Summarize(path); err != nil {
+		if _, there := os.Stat(filepath.Join(path, run.ConfigFile)); there != nil {
+			return err
+		}
+	}
+	return nil // what is wrong with a run is said on its page
+}
