@@ -5,11 +5,18 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The pure-Go tensor backend uses the simd package.
 export GOEXPERIMENT = simd
 
-.PHONY: build extras system setup demo fixtures test unit lint race parity bench learn gpu soak dist clean
+.PHONY: build web extras system setup demo fixtures test unit lint race parity bench learn gpu soak dist clean
 
 # -s -w: no symbol table and no DWARF, a quarter of the file. Stack traces read as before; a debugger wants a plain go build.
-build:
+build: web
 	go build -ldflags='-s -w' -o bin/hone ./cmd/hone
+
+# The page of hone view, which the binary holds. Without Node, or without a way to its packages, the binary has no page, and says so.
+PAGE = internal/view/app/page.js
+web: $(PAGE)
+$(PAGE): web/package.json web/package-lock.json web/index.html web/vite.config.js web/tsconfig.json $(wildcard web/src/*.* web/src/screens/*)
+	@if ! command -v npm >/dev/null; then echo "no Node here: hone view will have no page"; \
+	elif ! { cd web && npm ci --ignore-scripts --no-audit --no-fund && npm run build; }; then echo "the page could not be built: hone view will have none"; fi
 
 # The commands that hone does without: of the benchmarks of others, and of an experiment.
 extras:

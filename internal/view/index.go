@@ -199,7 +199,7 @@ func (x *Index) Since(seq int64, limit int, known Known) Rows {
 		}
 	}
 	sort.SliceStable(changed, func(a, b int) bool { return x.rows[changed[a]].seq < x.rows[changed[b]].seq })
-	out := Rows{Seq: x.seq, Total: x.total, Whole: x.whole, More: len(changed) > limit}
+	out := Rows{N: []int{}, Seq: x.seq, Total: x.total, Whole: x.whole, More: len(changed) > limit}
 	if out.More {
 		changed = changed[:limit]
 		out.Seq = x.rows[changed[limit-1]].seq

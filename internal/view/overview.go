@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -147,9 +148,21 @@ func (o *Overview) addStages(stages []run.StageSummary, series []metrics.Row) {
 	}
 }
 
-// configOf is the configuration that a run was begun with.
+// configOf is the configuration that a run was begun with. A relative path of the base model is from where that was.
 func configOf(path string) (config.Config, error) {
-	return config.Read(filepath.Join(path, run.ConfigFile))
+	c, err := config.Read(filepath.Join(path, run.ConfigFile))
+	if err != nil {
+		return c, err
+	}
+	var begun job.Begun
+	version, err := os.ReadFile(filepath.Join(path, "version.json"))
+	if err == nil && json.Unmarshal(version, &begun) == nil && begun.Folder != "" {
+		there := filepath.Join(begun.Folder, c.Model.Base)
+		if _, err := os.Stat(there); err == nil && !filepath.IsAbs(c.Model.Base) {
+			c.Model.Base = there
+		}
+	}
+	return c, nil
 }
 
 // cardsOf are the cards that metrics alone tell.

@@ -92,9 +92,11 @@ type readCall struct {
 }
 
 type readTurn struct {
-	CompletionIDs length     `json:"completion_ids"`
-	Calls         []readCall `json:"calls"`
-	Results       []struct {
+	CompletionIDs length `json:"completion_ids"`
+	Calls         []struct {
+		Name string `json:"Name"` // chat.ToolCall has no names of its own in JSON
+	} `json:"calls"`
+	Results []struct {
 		Status  trajectory.CallStatus `json:"status"`
 		Seconds float64               `json:"seconds"`
 	} `json:"results"`
@@ -172,7 +174,7 @@ func (x *Index) rowOf(place int64, t run.TrajectoryRow, fresh bool) row {
 		}
 		r.tokens, r.calls = r.tokens+n, r.calls+len(turn.Calls)
 		for _, c := range turn.Calls {
-			if tool := x.tools.at(c.Function.Name); !slices.Contains(r.tools, tool) {
+			if tool := x.tools.at(c.Name); !slices.Contains(r.tools, tool) {
 				r.tools = append(r.tools, tool)
 			}
 		}
@@ -181,7 +183,7 @@ func (x *Index) rowOf(place int64, t run.TrajectoryRow, fresh bool) row {
 				r.errors++
 			}
 			if fresh && i < len(turn.Calls) {
-				x.use(turn.Calls[i].Function.Name).add(result.Status, result.Seconds)
+				x.use(turn.Calls[i].Name).add(result.Status, result.Seconds)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"hone/internal/episode/scenario"
 )
@@ -50,10 +51,15 @@ func (s *Server) tasks(f *followed) (Tasks, error) {
 		if made {
 			t.Kind = x.Provenance.Kind
 		}
+		for _, tag := range x.Tags {
+			if kind, is := strings.CutPrefix(tag, "kind:"); is && t.Kind == "" {
+				t.Kind = kind
+			}
+		}
 		for _, tool := range t.Needs {
 			count(&out.Tools, tool, made)
 		}
-		count(&out.Kinds, cmp.Or(t.Kind, "written by people"), made)
+		count(&out.Kinds, cmp.Or(t.Kind, "not said"), made)
 		out.Tasks = append(out.Tasks, t)
 	}
 	slices.SortFunc(out.Tasks, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
