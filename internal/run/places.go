@@ -91,3 +91,21 @@ func scanPlaced(rows *sql.Rows) (place int64, t TrajectoryRow, err error) {
 	}
 	return place, t, err
 }
+
+// EachMetricSum yields the place of each row of metrics, in their order, and its sum.
+func (l *Ledger) EachMetricSum(yield func(place int64, sum string)) error {
+	return l.each(`SELECT rowid, sum FROM metrics ORDER BY rowid`, func(rows *sql.Rows) error {
+		var place int64
+		var sum string
+		err := rows.Scan(&place, &sum)
+		if err == nil {
+			yield(place, sum)
+		}
+		return err
+	})
+}
+
+// MetricsFrom returns the rows of metrics from a place on, in their order.
+func (l *Ledger) MetricsFrom(place int64) ([]MetricRow, error) {
+	return query(l, scanMetric, `SELECT stage, step, json FROM metrics WHERE rowid >= ? ORDER BY rowid`, place)
+}

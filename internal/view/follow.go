@@ -27,6 +27,9 @@ type followed struct {
 	index Index
 	once  sync.Once
 
+	measuring sync.Mutex
+	measured  measured
+
 	mu      sync.Mutex
 	trouble string              // why it cannot be read now, "" where it can
 	version int64               // rises with each change that a page should know

@@ -3,11 +3,11 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"hone/internal/config"
@@ -101,15 +101,14 @@ func (s *Server) overview(f *followed) (Overview, error) {
 		if newer, err := l.Newer(); err == nil && newer != "" {
 			o.Trouble = newer
 		}
-		rows, err := l.AllMetrics()
+		series, err := f.series(l, summary.Created)
 		if err != nil {
 			return err
 		}
-		series := job.RowsOf(rows, summary.Created)
 		o.addStages(summary.Stages, series)
 		o.Words = append(o.Words, metrics.AddUp(series).Lines()...)
 		o.Cards = cardsOf(c, summary, series)
-		if err := o.Cards.measure(l, c); err != nil {
+		if err := o.Cards.measure(l, series, c); err != nil {
 			return err
 		}
 		o.Alerts = append(o.Alerts, alertsOf(series, o.Cards)...)
@@ -129,22 +128,19 @@ func (o *Overview) addFacts(c config.Config, begun job.Begun) {
 }
 
 func (o *Overview) addStages(stages []run.StageSummary, series []metrics.Row) {
-	for _, s := range stages {
-		names := map[string]bool{}
-		facts := StageFacts{Name: s.Name, Status: s.Status, Trajectories: s.NumTrajectories, Steps: s.NumSteps, Metrics: []string{}}
-		for _, r := range series {
-			if r.Stage != s.Name {
-				continue
-			}
-			for name := range r.Values {
-				if !names[name] {
-					names[name] = true
-					facts.Metrics = append(facts.Metrics, name)
-				}
-			}
+	names := map[string]map[string]bool{}
+	for _, r := range series {
+		if names[r.Stage] == nil {
+			names[r.Stage] = map[string]bool{}
 		}
-		slices.Sort(facts.Metrics)
-		o.Stages = append(o.Stages, facts)
+		for name := range r.Values {
+			names[r.Stage][name] = true
+		}
+	}
+	for _, s := range stages {
+		list := slices.AppendSeq([]string{}, maps.Keys(names[s.Name]))
+		slices.Sort(list)
+		o.Stages = append(o.Stages, StageFacts{Name: s.Name, Status: s.Status, Trajectories: s.NumTrajectories, Steps: s.NumSteps, Metrics: list})
 	}
 }
 
@@ -229,23 +225,23 @@ func mean(rows []metrics.Row, name string) (x float64, n int, ok bool) {
 }
 
 // measure puts intervals around what the episodes of the last step and of the last validation earned and passed.
-func (c *Cards) measure(l *run.Ledger, of config.Config) (err error) {
+func (c *Cards) measure(l *run.Ledger, series []metrics.Row, of config.Config) (err error) {
 	rewards := stats.Metric{Name: "reward", Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}
 	if c.MainStage == "grpo" && c.Done > 0 {
-		if c.Reward, err = measured(l, c.MainStage, c.Done-1, rewards, job.IntervalsOf(of)); err != nil {
+		if c.Reward, err = estimate(l, c.MainStage, c.Done-1, rewards, job.IntervalsOf(of)); err != nil {
 			return err
 		}
 	}
-	held, err := l.Metrics(recipe.ValidationStage)
-	if err != nil || len(held) == 0 {
-		return err
+	held := tail(series, recipe.ValidationStage, 1)
+	if len(held) == 0 {
+		return nil
 	}
-	c.HeldOut, err = measured(l, recipe.ValidationStage, held[len(held)-1].Step, stats.Completion(), job.IntervalsOf(of))
+	c.HeldOut, err = estimate(l, recipe.ValidationStage, held[0].Step, stats.Completion(), job.IntervalsOf(of))
 	return err
 }
 
-// measured is a metric of the episodes of one step, nil where there are none that say something of the policy.
-func measured(l *run.Ledger, stage string, step int, m stats.Metric, b stats.Bootstrap) (*Measured, error) {
+// estimate is a metric of the episodes of one step, nil where there are none that say something of the policy.
+func estimate(l *run.Ledger, stage string, step int, m stats.Metric, b stats.Bootstrap) (*Measured, error) {
 	list, err := l.Trajectories(stage, step)
 	if err != nil {
 		return nil, err
@@ -277,21 +273,17 @@ type Series struct {
 	Values map[string][]*float64 `json:"values"`
 }
 
-// series are metrics of a stage, all of them where names is empty. mark is the names of those that a name ending in * stands for.
+// series are metrics of a stage, all of them where names is empty.
 func (s *Server) series(f *followed, stage string, names []string) (out Series, err error) {
 	out = Series{Stage: stage, Steps: []int{}, Values: map[string][]*float64{}}
-	wants := func(name string) bool {
-		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
-			begin, rest, open := strings.Cut(n, "*")
-			return n == name || open && strings.HasPrefix(name, begin) && strings.HasSuffix(name, rest)
-		})
-	}
+	wants := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 	err = job.ReadLedger(f.Path, func(l *run.Ledger) error {
-		rows, err := l.Metrics(stage)
+		rows, err := f.series(l, time.Time{})
 		if err != nil {
 			return err
 		}
-		for i, r := range job.RowsOf(rows, time.Time{}) {
+		rows = tail(rows, stage, len(rows))
+		for i, r := range rows {
 			out.Steps = append(out.Steps, r.Step)
 			for name, x := range r.Values {
 				if !wants(name) {
@@ -302,9 +294,6 @@ func (s *Server) series(f *followed, stage string, names []string) (out Series, 
 				}
 				out.Values[name][i] = &x
 			}
-		}
-		for name, list := range out.Values {
-			out.Values[name] = list[:len(out.Steps)]
 		}
 		return nil
 	})

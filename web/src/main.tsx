@@ -85,7 +85,7 @@ function App() {
 }
 
 function OfRun({ place }: { place: Place }) {
-  const followed = useRows(place.run)
+  const followed = useRows(place.run, place.screen === 'overview' ? 1000 : 0)
   return (
     <>
       {followed.trouble && <p className="problem" role="alert">{visible(followed.trouble)}</p>}

@@ -128,10 +128,12 @@ class Follower {
 
   constructor(readonly run: string) {}
 
-  listen(told: () => void) {
+  // listen follows the run; later is how long the rows may wait, in milliseconds, where a screen shows something else first.
+  listen(told: () => void, later: number) {
     this.told.add(told)
-    if (this.told.size === 1) this.begin()
+    const begins = setTimeout(() => this.told.size > 0 && this.begin(), later)
     return () => {
+      clearTimeout(begins)
       this.told.delete(told)
       if (this.told.size === 0) {
         this.events?.close()
@@ -141,8 +143,9 @@ class Follower {
   }
 
   begin() {
+    if (this.events) return
     void this.read()
-    if (bundled || this.events) return
+    if (bundled) return
     this.events = new EventSource('api/events?run=' + encodeURIComponent(this.run))
     this.events.onmessage = (e) => {
       const { version, trouble } = JSON.parse(e.data) as { version: number; trouble: string }
@@ -187,10 +190,10 @@ class Follower {
   }
 }
 
-export function useRows(run: string): Followed {
+export function useRows(run: string, later = 0): Followed {
   const [, tick] = useState(0)
   let f = followers.get(run)
   if (!f) followers.set(run, (f = new Follower(run)))
-  useEffect(() => (run ? f.listen(() => tick((n) => n + 1)) : undefined), [f, run])
+  useEffect(() => (run ? f.listen(() => tick((n) => n + 1), later) : undefined), [f, run, later])
   return f.state
 }
