@@ -7,9 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/digest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
@@ -31,8 +33,6 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 	if _, err := os.Stat(base); err != nil {
 		toymodel.Write(t, base)
 	}
-	tool := mcp.Tool{Name: "count", ModelName: "count", Description: "Counts words. " + hostile, InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`), Status: "ok"}
-	catalog := mcp.Catalog{Servers: []mcp.ServerTools{{Name: "words", Version: "1.2", Era: "2025-11-25", Transport: "stdio", Tools: []mcp.Tool{tool}}}}
 	var tasks []scenario.Scenario
 	for i := range 40 {
 		s := scenario.Scenario{ID: fmt.Sprintf("task-%02d", i), Task: taskOf(i), Split: scenario.Train, Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: new("5")}}, Tags: []string{"kind:count"}}
@@ -42,7 +42,7 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 		tasks = append(tasks, s)
 	}
 	d, err := run.Create(dir, []byte(fmt.Sprintf("model: {base: %q}\ngrpo: {steps: 100000, group_size: %d}\n", base, groupSize)),
-		job.Begun{Verb: "train"}, input(t, job.CatalogFile, catalog), input(t, job.ScenariosFile, tasks))
+		job.Begun{Verb: "train"}, input(t, job.CatalogFile, catalogOf()), input(t, job.ScenariosFile, tasks))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +68,13 @@ func made(t testing.TB, dir string, n int) *run.Dir {
 	}
 	check(t, d.Ledger.PutStage(run.StageRow{Name: "grpo", Status: run.Finished}))
 	return d
+}
+
+// catalogOf is one server of one tool.
+func catalogOf() mcp.Catalog {
+	tool := mcp.Tool{Name: "count", ModelName: "count", Description: "Counts words. " + strings.ReplaceAll(hostile, "\x00", ""), InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`), Status: "ok"}
+	tool.SHA256 = digest.Parts(tool.Name, tool.Description, string(tool.InputSchema), "", "").String()
+	return mcp.Catalog{Hash: digest.Parts("words", "1", tool.ModelName, tool.SHA256).String(), Servers: []mcp.ServerTools{{Name: "words", Version: "1.2", Era: "2025-11-25", Transport: "stdio", Tools: []mcp.Tool{tool}}}}
 }
 
 func taskOf(i int) string {
@@ -133,6 +140,7 @@ func episodeOf(s scenario.Scenario, step, rollout int, passed bool, r *rand.Rand
 	}
 	asked := []chat.Message{{Role: chat.System, Content: "Call a tool, then reply."}, {Role: chat.User, Content: s.Task}}
 	x.Opening = len(asked)
+	x.Shown = &trajectory.Shown{Catalog: catalogOf().Hash, All: true}
 	x.Messages = append(asked, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, chat.Message{Role: chat.ToolRole, Name: "count", ToolCallID: "call_0", Content: result.Text}, chat.Message{Role: chat.Assistant, Content: answer})
 	bridge, first := ids(s.Task), ids(arguments)
 	x.Turns = []trajectory.Turn{

@@ -54,8 +54,8 @@ const (
 	unknown
 )
 
-// read is the part of a trajectory's JSON that the index takes. What it skips, such as token ids, is most of it.
-type read struct {
+// record is the part of a trajectory's JSON that the index takes. What it skips, such as token ids, is most of it.
+type record struct {
 	ScenarioID string                `json:"scenario_id"`
 	Rollout    int                   `json:"rollout"`
 	Attempt    int                   `json:"attempt"`
@@ -144,7 +144,7 @@ const mostSearched = 2000
 // rowOf reads what the index keeps; fresh is whether its calls were not counted before. A trajectory that cannot be read is a row too, which says why.
 func (x *Index) rowOf(place int64, t run.TrajectoryRow, fresh bool) row {
 	r := row{place: place, id: t.ID, stage: x.stages.at(t.Stage), step: t.Step, passed: unknown, scored: t.Score != nil}
-	var e read
+	var e record
 	lax := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	err := json.Unmarshal(t.JSON, &e, lax)
 	if err == nil && t.Score != nil {
@@ -200,7 +200,7 @@ func verdictOf(ok bool) verdict {
 
 // searched are the first words of an episode: its name, what it was asked and said and called, and why it ended. Results of
 // tools come last, for they are long.
-func searched(id string, e read) string {
+func searched(id string, e record) string {
 	var b strings.Builder
 	add := func(s string) {
 		if left := mostSearched - b.Len(); left > 1 && s != "" {

@@ -53,7 +53,7 @@ function View({ tokens, place }: { tokens: Tokens; place: Place }) {
   useKeys({ ArrowRight: () => move(1), ArrowLeft: () => move(-1), ...Object.fromEntries(modes.map((m, i) => [String(i + 1), () => change(place, { by: m.key === 'mask' ? '' : m.key })])) })
   if (total === 0) return <Empty>This episode has no token ids: an endpoint sampled it, and told texts alone.</Empty>
   const r = rows.findLastIndex((_, k) => starts[k] <= at)
-  const chosen = at >= 0 && r >= 0 ? { row: rows[r], i: at - starts[r], n: r } : undefined
+  const chosen = at >= 0 && at < total && r >= 0 ? { row: rows[r], i: at - starts[r], n: r } : undefined
   return (
     <section aria-label="Tokens">
       <p className="says">{tokens.learnt}</p>

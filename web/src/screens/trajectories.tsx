@@ -65,7 +65,7 @@ export function Trajectories({ place, followed }: { place: Place; followed: Foll
           </button>
         ))}
       </div>
-      {list.length === 0 && !found.loading ? (
+      {list.length === 0 && !(text && found.loading) ? (
         <Empty>{rows.length === 0 ? (followed.reading ? 'Reading the first rows ...' : 'This run has no trajectory yet.') : 'No trajectory is like that. Take a word away.'}</Empty>
       ) : (
         <VirtualList count={list.length} height={30} at={at >= 0 ? at : undefined} label="Trajectories">

@@ -1,0 +1,119 @@
+package view
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hone/internal/console/sanitize"
+	"hone/internal/episode/scenario"
+	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/run"
+)
+
+// browser is a Chromium and the folder of the page's tests; the test is skipped where either is missing.
+func browser(t *testing.T) (path, tests string) {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	tests, err := filepath.Abs("../../web/test")
+	check(t, err)
+	switch _, err := os.Stat(filepath.Join(tests, "..", "node_modules", "playwright-core")); {
+	case testing.Short():
+		t.Skip("-short starts no browser")
+	case path == "":
+		t.Skip("no Chromium on PATH: apt-get install chromium")
+	case err != nil:
+		t.Skip("web/node_modules is not there: make web")
+	}
+	if _, err := pageFiles(); err != nil {
+		t.Skip("the page is not built: make web")
+	}
+	return path, tests
+}
+
+// served serves runs until the test ends, and returns the address.
+func served(t *testing.T, runs ...string) string {
+	t.Helper()
+	h := &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: func(string) (string, bool) { return "", false }, CacheDir: t.TempDir(), Quiet: true}
+	s := &Server{Env: job.Env{Host: h}, Runs: runs}
+	l, err := Listen("127.0.0.1:0")
+	check(t, err)
+	address, over := make(chan string, 1), make(chan error, 1)
+	go func() { over <- s.Serve(t.Context(), l, func(a string) { address <- a }) }()
+	t.Cleanup(func() { check(t, <-over) })
+	return <-address
+}
+
+// In a real browser each screen does what it is for, on a run with texts that would do harm: nothing of them runs, and axe finds
+// nothing serious in the light or in the dark. The page follows a run that goes on, and says so where it goes away.
+func TestScreensInChromium(t *testing.T) {
+	chromium, tests := browser(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	d := made(t, dir, 240)
+	check(t, d.Close()) // makes trajectories.jsonl, which is curated
+	d, err := run.Open(dir, run.OpenOptions{})
+	check(t, err)
+	check(t, d.Close())
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "node", filepath.Join(tests, "screens.mjs"), served(t, dir), chromium)
+	out, err := c.StdoutPipe()
+	check(t, err)
+	in, err := c.StdinPipe()
+	check(t, err)
+	var said bytes.Buffer
+	c.Stderr = &said
+	check(t, c.Start())
+	deeds := deedsOn(t, dir)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if deed, is := strings.CutPrefix(lines.Text(), "> "); is {
+			deeds[deed]()
+			_, _ = fmt.Fprintln(in, "done")
+			continue
+		}
+		t.Error(lines.Text())
+	}
+	if err := c.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, &said)
+	}
+}
+
+// deedsOn are what the page's tests ask to be done to the run in dir.
+func deedsOn(t *testing.T, dir string) map[string]func() {
+	ledger := func(do func(l *run.Ledger)) func() {
+		return func() {
+			l, err := run.OpenLedger(filepath.Join(dir, "ledger.db"))
+			check(t, err)
+			do(l)
+			check(t, l.Close())
+		}
+	}
+	return map[string]func(){
+		"put": ledger(func(l *run.Ledger) {
+			text, err := json.Marshal(episodeOf(scenario.Scenario{ID: "fresh", Task: "What is new?"}, 500, 0, true, rand.New(rand.NewPCG(1, 1))))
+			check(t, err)
+			_, err = l.PutTrajectory(run.TrajectoryRow{ID: "grpo/fresh/500/0", Stage: "grpo", Step: 500, JSON: text})
+			check(t, err)
+		}),
+		"score": ledger(func(l *run.Ledger) {
+			_, err := l.PutScores([]run.ScoreRow{{ID: "grpo/fresh/500/0", JSON: []byte(`{"reward":0.25}`)}})
+			check(t, err)
+		}),
+		"remove": func() { check(t, os.RemoveAll(dir)) },
+	}
+}

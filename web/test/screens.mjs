@@ -1,0 +1,174 @@
+// The main path of each screen in a real browser, on the made run that browser_test.go serves. It prints a line for each thing that is
+// not as it should be. Where it prints "> DEED", the test does that to the run and answers with a line.
+import fs from 'node:fs'
+import readline from 'node:readline'
+import { createRequire } from 'node:module'
+import { chromium } from 'playwright-core'
+
+const [base, executablePath] = process.argv.slice(2)
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const deed = async (what) => {
+  console.log('> ' + what)
+  await answers.next()
+}
+let at = ''
+const wrong = (what) => console.log(`${at}: ${what}`)
+const expect = (ok, what) => ok || wrong(what)
+
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+const page = await browser.newPage({ viewport: { width: 1300, height: 850 } })
+page.setDefaultTimeout(6000)
+page.on('console', (m) => m.type() === 'error' && wrong(`the console says ${m.text().slice(0, 300)}`))
+page.on('pageerror', (e) => wrong(`the page fails: ${e}`))
+page.on('dialog', (d) => wrong(`a dialog opens: ${d.message()}`))
+page.on('request', (r) => r.url().startsWith(base) || r.url().startsWith('data:') || wrong(`the page asks ${r.url()}`))
+
+// screen opens an address, runs what is to be seen there, and looks for what axe finds.
+const screens = []
+const screen = (name, hash, run) => screens.push({ name, hash, run })
+const text = (selector) => page.locator(selector).first().innerText()
+const has = async (selector, what, n = 1) => {
+  await page.locator(selector).first().waitFor().catch(() => {})
+  expect((await page.locator(selector).count()) >= n, `${what}: there are ${await page.locator(selector).count()} of ${selector}`)
+}
+
+screen('runs', '', async () => {
+  await has('tbody tr', 'the run is in the list')
+  expect((await text('tbody tr')).includes('hone train'), 'it does not say what made the run')
+})
+screen('overview', 'run/overview', async () => {
+  await has('.plot canvas', 'four plots', 4)
+  expect(/no spread/i.test(await text('.alert')), 'no alert says that groups have no spread')
+  expect(/60% of the groups/.test(await text('.alert')), 'the alert has no number')
+  await has('.card .lane', 'a card with an interval')
+})
+screen('groups', 'run/groups?stage=grpo&step=2', async () => {
+  await has('.columns thead th', 'a column for each attempt', 5)
+  await has('.call.other .differs', 'the call that differs is marked')
+  await has('.columns .terms i.tone0', 'rewards are stacked')
+  const before = await text('h2.task')
+  await page.keyboard.press('j')
+  await page.waitForFunction((b) => document.querySelector('h2.task')?.innerText !== b, before)
+  expect((await page.evaluate(() => location.hash)).includes('scenario='), 'the address does not name the group')
+})
+screen('trajectories', 'run/trajectories', async () => {
+  await has('.line', 'rows are laid out', 10)
+  expect((await page.locator('.line').count()) < 80, 'all rows are laid out at once')
+  await page.fill('#search', 'outcome:limit')
+  await page.waitForFunction(() => [...document.querySelectorAll('.line')].every((l) => l.innerText.includes('limit')))
+  await page.fill('#search', 'reward>1 term:checks<1')
+  await page.locator('.empty').waitFor()
+  await page.fill('#search', 'task-07 stage:grpo')
+  await page.waitForFunction(() => [...document.querySelectorAll('.line')].every((l) => l.innerText.includes('task-07')))
+  await page.locator('#search').blur()
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.waitForFunction(() => location.hash.includes('/trajectory?'))
+  await has('article.message', 'the trajectory opens')
+  await page.goBack()
+  await page.waitForFunction(() => location.hash.includes('/trajectories?'))
+})
+screen('trajectory', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2'), async () => {
+  await has('.paired .answer', 'a call is paired with its result')
+  await has('.wrong-line, .paired .wrong', 'what the schema does not take is said in place')
+  expect((await page.locator('.chat').innerText()).includes('<img src=x onerror='), 'markup is not shown as text')
+  await page.getByRole('button', { name: /what was sampled/ }).click()
+  await has('.raw-turn', 'what was sampled')
+})
+screen('a turn by its address', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2') + '&turn=1', async () => {
+  await has('#turn-1.here', 'the turn is marked')
+})
+screen('tokens', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2') + '&show=tokens', async () => {
+  await has('.token', 'tokens', 50)
+  await page.keyboard.press('3')
+  await page.waitForFunction(() => location.hash.includes('by=sampler'))
+  await has('.token.up', 'tokens are coloured', 5)
+})
+screen('a token by its address', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2') + '&show=tokens&by=sampler&token=300', async () => {
+  await has('.token.here', 'the token is marked')
+  expect(/token 300/.test(await text('.detail')), 'what is known of the token is not said')
+})
+screen('tasks', 'run/tasks?q=task-0', async () => {
+  await has('.side .entry', 'tasks', 8)
+  const before = await text('h2.task')
+  await page.keyboard.press('j')
+  await page.waitForFunction((b) => document.querySelector('h2.task')?.innerText !== b, before)
+})
+screen('evaluation', 'run/evaluation', async () => {
+  await has('tbody .lane', 'intervals', 2)
+  await has('button[aria-pressed="true"]', 'made tasks and others apart')
+  await page.locator('.tasks tbody a').first().click()
+  await page.waitForFunction(() => location.hash.includes('scenario='))
+  await has('.pair .chat', 'both trajectories', 2)
+  await page.goBack()
+})
+screen('servers', 'run/servers', async () => {
+  await has('.tools tbody tr', 'tools')
+  expect(/count/.test(await text('.tools tbody tr')), 'the tool is not named')
+})
+screen('curate', 'run/curate', async () => {
+  await has('.side .entry', 'traces', 5)
+  await has('.training mark', 'what is trained is marked')
+  const first = await text('.main h2.task + p')
+  await page.keyboard.press('a')
+  await page.waitForFunction(() => /1 accepted/.test(document.querySelector('.side').innerText))
+  await page.waitForFunction((f) => document.querySelector('.main h2.task + p')?.innerText !== f, first)
+  await page.keyboard.press('k')
+  await page.waitForFunction(() => /accepted/.test(document.querySelector('.main h2.task + p')?.innerText))
+  await page.keyboard.press('u')
+  await page.waitForFunction(() => /0 accepted/.test(document.querySelector('.side').innerText))
+  await page.keyboard.press('e')
+  await page.locator('.writing textarea').fill('What is edited in the page?')
+  await page.keyboard.press('Control+Enter')
+  await page.locator('.main .message .block', { hasText: 'What is edited in the page?' }).waitFor()
+  await page.locator('.training', { hasText: 'What is edited in the page?' }).waitFor()
+  await page.keyboard.press('?')
+  await has('[role=dialog] kbd', 'the keys are shown', 10)
+  await page.keyboard.press('Escape')
+})
+
+for (const scheme of ['light', 'dark']) {
+  await page.emulateMedia({ colorScheme: scheme })
+  for (const s of screens) {
+    at = `${s.name}, ${scheme}`
+    await page.goto(`${base}#/${s.hash}`)
+    await page.locator('main').waitFor()
+    try {
+      if (scheme === 'light') await s.run()
+      else await page.waitForFunction(() => !/Reading \.\.\./.test(document.querySelector('main').innerText))
+    } catch (err) {
+      wrong(String(err).split('\n')[0])
+    }
+    expect(!(await page.evaluate(() => window.ran)), 'what a server wrote has run')
+    await look()
+  }
+}
+
+// look asks axe, in a world of its own: the page's policy lets no other script in.
+async function look() {
+  const cdp = await page.context().newCDPSession(page)
+  const { frameTree } = await cdp.send('Page.getFrameTree')
+  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'axe' })
+  await cdp.send('Runtime.evaluate', { contextId, expression: axe })
+  const { result } = await cdp.send('Runtime.evaluate', {
+    contextId, awaitPromise: true, returnByValue: true,
+    expression: `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ' ' + v.nodes.map((n) => n.target).slice(0, 3).join(' ')))`,
+  })
+  for (const v of result.value ?? ['axe did not run']) wrong(`axe: ${v}`)
+  await cdp.detach()
+}
+
+at = 'a run that goes on'
+await page.emulateMedia({ colorScheme: 'light' })
+await page.goto(`${base}#/run/trajectories?q=scenario:fresh`)
+await page.locator('.empty').waitFor()
+await deed('put')
+await page.locator('.line', { hasText: 'grpo/fresh/500/0' }).waitFor().catch(() => wrong('a trajectory that was put is not shown'))
+await page.locator('.line', { hasText: 'not yet' }).waitFor().catch(() => wrong('it is not said that it has no score'))
+await deed('score')
+await page.locator('.line', { hasText: '0.25' }).waitFor().catch(() => wrong('its score is not shown'))
+await deed('remove')
+await page.locator('main .problem').first().waitFor().catch(() => wrong('it is not said that the run has gone'))
+await browser.close()
+process.exit(0) // the test holds the way in open
