@@ -7,6 +7,8 @@ limit=$((51 * 1000 * 1000)) # bytes of each binary, without symbols and DWARF
 
 rm -rf dist
 mkdir -p dist/new
+make --no-print-directory web
+test -s internal/view/app/page.js || { echo "a release has the page of hone view: Node 20 and npm make it" >&2; exit 1; }
 # -s -w: no symbols, no DWARF; stack traces do not need them.
 go build -trimpath -buildvcs=true -ldflags='-s -w -buildid=' -o dist/new/ ./cmd/hone ./benchmarks/cmd/hone-bench
 size=$(wc -c <dist/new/hone)
@@ -19,6 +21,9 @@ name=hone-$version-$(go env GOOS)-$(go env GOARCH)
 mv dist/new "dist/$name"
 cp README.md LICENSE CHANGELOG.md "dist/$name"
 go run ./scripts/licences -texts >"dist/$name/THIRD_PARTY_LICENCES"
+for library in react react-dom scheduler uplot; do # what the page is made of
+	printf '\n%s\n\n' "$library" && cat "web/node_modules/$library/LICENSE"
+done >>"dist/$name/THIRD_PARTY_LICENCES"
 # What tar and gzip would write down of this machine and this moment is left out.
 tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(git log -1 --format=%ct)" \
 	-cf - "$name" | gzip -9n >"dist/$name.tar.gz"

@@ -34,7 +34,7 @@ func VerbGroups() []VerbGroup {
 		{"Train", "sft dpo train sidecar"},
 		{"Measure", "eval judge replay"},
 		{"Use", "chat serve proxy merge push pull"},
-		{"Look", "runs inspect version help completion"},
+		{"Look", "view runs inspect version help completion"},
 	}
 }
 

@@ -8,17 +8,17 @@ import (
 	"sync"
 
 	"hone/internal/basemodel"
+	"hone/internal/data"
 	"hone/internal/data/curate"
 	"hone/internal/fault"
-	"hone/internal/job"
 	"hone/internal/text/render"
 )
 
 // desk is the traces of a run that are being curated. Its operations are those of hone curate, in the same ledger.
 type desk struct {
-	*job.Desk
+	*data.Desk
 	mu     sync.Mutex // one at a time
-	listed map[*curate.Trace]job.Listed
+	listed map[*curate.Trace]data.Listed
 	now    []*curate.Trace
 
 	renderer render.Renderer
@@ -27,16 +27,16 @@ type desk struct {
 
 // Traces are the traces of a run as a list.
 type Traces struct {
-	Traces  []job.Listed `json:"traces"`
-	Data    string       `json:"data"`    // their file
-	Command string       `json:"command"` // that writes what is left
+	Traces  []data.Listed `json:"traces"`
+	Data    string        `json:"data"`    // their file
+	Command string        `json:"command"` // that writes what is left
 }
 
 // Curated is what an operation left.
 type Curated struct {
-	Op      curate.Op    `json:"op"`
-	Changed []job.Listed `json:"changed"` // in the order of the list
-	Order   []string     `json:"order"`   // ids of all, where traces came or went; else empty
+	Op      curate.Op     `json:"op"`
+	Changed []data.Listed `json:"changed"` // in the order of the list
+	Order   []string      `json:"order"`   // ids of all, where traces came or went; else empty
 }
 
 // desk opens the traces of a run, once.
@@ -49,14 +49,14 @@ func (s *Server) desk(f *followed) (*desk, error) {
 	if o, err := s.overview(f); err == nil && o.Live {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run still goes on, and traces are curated once it has ended", Where: f.Path, Next: "wait, or stop it"}
 	}
-	opened, err := job.Curating{Data: dataOf(f), Author: job.AuthorOf(s.Env.LookupEnv)}.Open(s.Env.Host)
+	opened, err := data.Curating{Data: dataOf(f), Author: data.AuthorOf(s.Env.LookupEnv)}.Open(s.Env.Host)
 	if err != nil {
 		return nil, err
 	}
 	if s.desks == nil {
 		s.desks = map[string]*desk{}
 	}
-	d := &desk{Desk: opened, listed: map[*curate.Trace]job.Listed{}, now: opened.Traces()}
+	d := &desk{Desk: opened, listed: map[*curate.Trace]data.Listed{}, now: opened.Traces()}
 	s.desks[f.Key] = d
 	return d, nil
 }
@@ -70,7 +70,7 @@ func (s *Server) traces(f *followed) (Traces, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	out := Traces{Traces: []job.Listed{}, Data: dataOf(f), Command: "hone curate export " + dataOf(f) + " --out " + filepath.Join(f.Path, "curated.jsonl")}
+	out := Traces{Traces: []data.Listed{}, Data: dataOf(f), Command: "hone curate export " + dataOf(f) + " --out " + filepath.Join(f.Path, "curated.jsonl")}
 	for _, t := range d.now {
 		out.Traces = append(out.Traces, d.of(t))
 	}
@@ -78,7 +78,7 @@ func (s *Server) traces(f *followed) (Traces, error) {
 }
 
 // of is a trace in the list. One that has not changed is not looked at again.
-func (d *desk) of(t *curate.Trace) job.Listed {
+func (d *desk) of(t *curate.Trace) data.Listed {
 	x, known := d.listed[t]
 	if !known {
 		x = d.Listed(t)
@@ -93,10 +93,10 @@ func (d *desk) of(t *curate.Trace) job.Listed {
 // mostTask is how much of a task the list has.
 const mostTask = 200
 
-func (s *Server) trace(f *followed, id string) (job.Shown, error) {
+func (s *Server) trace(f *followed, id string) (data.Shown, error) {
 	d, err := s.desk(f)
 	if err != nil {
-		return job.Shown{}, err
+		return data.Shown{}, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *Server) curated(r *http.Request) (any, error) {
 		return nil, err
 	}
 	d.now = d.Traces()
-	out := Curated{Op: done, Changed: []job.Listed{}, Order: []string{}}
+	out := Curated{Op: done, Changed: []data.Listed{}, Order: []string{}}
 	for _, t := range d.now {
 		if !before[t] {
 			out.Changed = append(out.Changed, d.of(t))

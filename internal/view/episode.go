@@ -11,7 +11,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
-	"hone/internal/job"
+	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/run"
 )
@@ -74,7 +74,7 @@ type found struct {
 
 // find reads the trajectory of a name, and its scenario where the run keeps the one that was run.
 func (f *followed) find(name string) (out found, err error) {
-	err = job.ReadLedger(f.Path, func(l *run.Ledger) error {
+	err = records.ReadLedger(f.Path, func(l *run.Ledger) error {
 		out, err = f.findIn(l, name)
 		return err
 	})
@@ -97,7 +97,7 @@ func (f *followed) findIn(l *run.Ledger, name string) (out found, err error) {
 	if k := f.scenarios()[t.ScenarioID]; k != nil && (t.Scenario == "" || k.Hash() == t.Scenario) {
 		out.example.Scenario = k
 	}
-	ratings, err := job.RatingsOf(f.Path)
+	ratings, err := records.RatingsOf(f.Path)
 	t.Rating = ratings[name]
 	return out, err
 }
@@ -197,6 +197,6 @@ func shorten(t *trajectory.Trajectory) (left int) {
 
 // scenarios are those that the run keeps. They do not change while it goes on, but may come after its beginning.
 func (f *followed) scenarios() map[string]*scenario.Scenario {
-	known, _ := remember(f, "scenarios", func() (map[string]*scenario.Scenario, error) { return job.ScenariosOf(f.Path), nil })
+	known, _ := remember(f, "scenarios", func() (map[string]*scenario.Scenario, error) { return records.ScenariosOf(f.Path), nil })
 	return known
 }

@@ -6,7 +6,7 @@ import (
 
 	"hone/internal/data/overlap"
 	"hone/internal/eval/stats"
-	"hone/internal/job"
+	"hone/internal/job/records"
 	"hone/internal/report"
 )
 
@@ -61,7 +61,7 @@ type Judging struct {
 // evaluation reads and computes one. That takes seconds of many systems, so it is kept until the run changes.
 func (s *Server) evaluation(f *followed) (Evaluation, error) {
 	return remember(f, "evaluation", func() (Evaluation, error) {
-		p, err := job.PageOf(f.Path)
+		p, err := records.PageOf(f.Path)
 		if err != nil {
 			return Evaluation{}, err
 		}

@@ -3,7 +3,7 @@ package view
 import (
 	"slices"
 
-	"hone/internal/job"
+	"hone/internal/job/records"
 	"hone/internal/run"
 )
 
@@ -22,7 +22,7 @@ func (s *Server) group(f *followed, stage string, step int, scenario string) (Gr
 	if x := f.scenarios()[scenario]; x != nil {
 		out.Asks = x.Asks()
 	}
-	err := job.ReadLedger(f.Path, func(l *run.Ledger) error {
+	err := records.ReadLedger(f.Path, func(l *run.Ledger) error {
 		for _, name := range f.index.attempts(stage, step, scenario) {
 			found, err := f.findIn(l, name)
 			if err != nil {

@@ -14,6 +14,8 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/job"
+	"hone/internal/job/records"
+	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/run/metrics"
@@ -97,7 +99,7 @@ func (s *Server) overview(f *followed) (Overview, error) {
 	if err != nil {
 		o.Trouble = err.Error()
 	}
-	err = job.ReadLedger(f.Path, func(l *run.Ledger) error {
+	err = records.ReadLedger(f.Path, func(l *run.Ledger) error {
 		if newer, err := l.Newer(); err == nil && newer != "" {
 			o.Trouble = newer
 		}
@@ -228,7 +230,7 @@ func mean(rows []metrics.Row, name string) (x float64, n int, ok bool) {
 func (c *Cards) measure(l *run.Ledger, series []metrics.Row, of config.Config) (err error) {
 	rewards := stats.Metric{Name: "reward", Of: func(r stats.Row) (float64, float64) { return r.Reward, 1 }}
 	if c.MainStage == "grpo" && c.Done > 0 {
-		if c.Reward, err = estimate(l, c.MainStage, c.Done-1, rewards, job.IntervalsOf(of)); err != nil {
+		if c.Reward, err = estimate(l, c.MainStage, c.Done-1, rewards, settings.IntervalsOf(of)); err != nil {
 			return err
 		}
 	}
@@ -236,7 +238,7 @@ func (c *Cards) measure(l *run.Ledger, series []metrics.Row, of config.Config) (
 	if len(held) == 0 {
 		return nil
 	}
-	c.HeldOut, err = estimate(l, recipe.ValidationStage, held[0].Step, stats.Completion(), job.IntervalsOf(of))
+	c.HeldOut, err = estimate(l, recipe.ValidationStage, held[0].Step, stats.Completion(), settings.IntervalsOf(of))
 	return err
 }
 
@@ -277,7 +279,7 @@ type Series struct {
 func (s *Server) series(f *followed, stage string, names []string) (out Series, err error) {
 	out = Series{Stage: stage, Steps: []int{}, Values: map[string][]*float64{}}
 	wants := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
-	err = job.ReadLedger(f.Path, func(l *run.Ledger) error {
+	err = records.ReadLedger(f.Path, func(l *run.Ledger) error {
 		rows, err := f.series(l, time.Time{})
 		if err != nil {
 			return err

@@ -11,6 +11,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/job"
+	"hone/internal/job/records"
+	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
 	"hone/internal/run"
 	"hone/internal/text/tokenizer"
@@ -164,7 +166,7 @@ func (f *followed) learntOf(step int) (learnt, error) {
 		var groups []trajectory.Group
 		var names [][]string // of the members of each
 		place := map[string]int{}
-		err = job.ReadLedger(f.Path, func(l *run.Ledger) error {
+		err = records.ReadLedger(f.Path, func(l *run.Ledger) error {
 			rows, err := l.Trajectories(trainedStage, step)
 			for _, row := range rows {
 				t := &trajectory.Trajectory{}
@@ -185,7 +187,7 @@ func (f *followed) learntOf(step int) (learnt, error) {
 			return nil, err
 		}
 		out := learnt{}
-		advantages := job.GRPOOf(c, 0).Advantage.Of(batch.Compare(groups).Groups)
+		advantages := settings.GRPOOf(c, 0).Advantage.Of(batch.Compare(groups).Groups)
 		for i := range groups {
 			if len(names[i]) < 2 { // nothing to compare
 				continue
