@@ -22,7 +22,8 @@ type sqlServer struct {
 	describe         *sqlTool // shows the columns of a table that is its argument; nil: SQL does
 	describeSQL      string   // with TABLE for the table
 	noKeys, readOnly bool
-	cased            bool // LIKE tells small letters from capitals
+	cased            bool            // LIKE tells small letters from capitals
+	names            map[string]bool // of the tables that are there, in small letters
 }
 
 // sqlTool is a tool and its argument.
@@ -304,8 +305,10 @@ func (m *maker) live(ctx context.Context, db *sqlServer) (*programs.World, error
 		return nil, ctx.Err()
 	}
 	w := &programs.World{Name: "live", NoKeys: db.noKeys, Cased: db.cased}
+	db.names = map[string]bool{}
 	for _, r := range programs.Records(text) {
 		name := programs.Show(r.Values[0])
+		db.names[strings.ToLower(name)] = true
 		if name == "" || name == probeTable || strings.HasPrefix(name, "sqlite_") || len(w.Tables) == mostLive {
 			continue
 		}

@@ -106,6 +106,9 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 				split: scenario.Train,
 				want:  min(left, perWorld),
 			}
+			if n < 10*len(order) && slices.ContainsFunc(s.Tables, func(t *programs.Table) bool { return db.names[strings.ToLower(t.Name)] }) {
+				continue // it is there already
+			}
 			s.NoKeys, s.Cased = db.noKeys, db.cased
 			switch {
 			case programs.Held(index):

@@ -267,3 +267,48 @@ func TestSlips(t *testing.T) {
 		t.Errorf("%d slips", slips)
 	}
 }
+
+// No invented table has the name of one that is there.
+func TestInventedTablesAreNew(t *testing.T) {
+	s, tools := database(t)
+	var there []string // what some businesses may call their tables
+	for seed := range uint64(2) {
+		for index := 0; index < programs.NumDomains(); index += 6 {
+			for _, x := range programs.Invent(rand.New(rand.NewPCG(seed, 1)), index).Tables {
+				if !slices.Contains(there, x.Name) {
+					there = append(there, x.Name)
+				}
+			}
+		}
+	}
+	inner := s.tools["query"]
+	s.tools["query"] = func(st *stock, args map[string]any) (string, error) {
+		if _, err := os.Stat(filepath.Join(st.dir, "data.db")); err != nil {
+			for _, name := range there {
+				for _, text := range []string{"CREATE TABLE " + programs.Ident(name) + " (id INTEGER PRIMARY KEY, name TEXT, size INTEGER)",
+					"INSERT INTO " + programs.Ident(name) + " VALUES (1, 'Ana Sol', 4), (2, 'Ben Ray', 7), (3, 'Cy Orr', 9)"} {
+					if _, err := inner(st, map[string]any{"query": text}); err != nil {
+						return "", err
+					}
+				}
+			}
+		}
+		return objects(inner, st, fmt.Sprint(args["query"]))
+	}
+	o := optionsOf(s)
+	o.N = 120
+	invented := 0
+	for _, x := range run(t, s, tools, o).Scenarios {
+		for _, c := range x.Setup {
+			invented++
+			for _, name := range there {
+				if strings.Contains(string(c.Arguments), "CREATE TABLE "+programs.Ident(name)+" ") {
+					t.Errorf("%s is there already: %s", name, c.Arguments)
+				}
+			}
+		}
+	}
+	if invented == 0 {
+		t.Error("nothing is invented")
+	}
+}

@@ -164,6 +164,13 @@ func TestValuesAsTheyAreStored(t *testing.T) {
 	if got := Records("name,city\nLund, Ana,Oslo\nBen,Rome\nCy,Lima"); got != nil {
 		t.Errorf("a value with the separator: %v", got)
 	}
+	if got := Records("1. row\nid: 1\nname: Ana: Sol\ncity: NULL\n\n2. row\nid: 2\nname: Ben\ncity: Rome\n\nResult: 2 rows returned"); len(got) != 2 ||
+		got[0].Values[0] != int64(1) || got[0].Values[1] != "Ana: Sol" || got[0].Values[2] != nil || got[1].Names[2] != "city" {
+		t.Errorf("rows one below the other: %v", got)
+	}
+	if got := Records("*************************** 1. row ***************************\n  id: 1\nname: Ana"); len(got) != 1 || got[0].Names[0] != "id" {
+		t.Errorf("as MySQL shows them: %v", got)
+	}
 	if got := Records("name | n\nAna | 1\nBen | 2\n(2 rows)"); len(got) != 2 {
 		t.Errorf("a last line about the rows: %v", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,41 @@ func Records(text string) []Record {
 			return list
 		}
 	}
+	if list := fromBlocks(text); list != nil {
+		return list
+	}
 	return fromLines(text)
+}
+
+var blockHead = regexp.MustCompile(`^\W*\d+\. row\W*$`)
+
+// fromBlocks reads rows that stand one below the other, as MySQL's \G shows them: "1. row", then a line for each column.
+func fromBlocks(text string) (records []Record) {
+	within := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		name, value, ok := strings.Cut(line, ":")
+		switch {
+		case blockHead.MatchString(line):
+			records, within = append(records, Record{}), true
+		case strings.TrimSpace(line) == "":
+			within = false
+		case within && !ok: // a value goes on
+			return nil
+		case within:
+			r := &records[len(records)-1]
+			r.Names, r.Values = append(r.Names, strings.TrimSpace(name)), append(r.Values, cellOf(strings.TrimSpace(value)))
+		}
+	}
+	return records
+}
+
+// cellOf is what stands in a cell: nil where that says that nothing does.
+func cellOf(text string) any {
+	if text == "NULL" || text == "None" || text == "" {
+		return nil
+	}
+	return numberOf(text)
 }
 
 // fromJSON finds the first list of objects.
@@ -198,11 +233,7 @@ func fromLines(text string) (records []Record) {
 			}
 			r := Record{Names: names}
 			for _, v := range values {
-				if v == "NULL" || v == "None" || v == "" {
-					r.Values = append(r.Values, nil)
-				} else {
-					r.Values = append(r.Values, numberOf(v))
-				}
+				r.Values = append(r.Values, cellOf(v))
 			}
 			records = append(records, r)
 		}
