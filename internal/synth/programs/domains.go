@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed domains.json
@@ -45,12 +46,13 @@ type domainColumn struct {
 	Noun  bool            `json:"noun"` // the values are nouns for the rows: "cellist"
 }
 
-func domains() (list []domain) {
+// domains are all of them; nobody changes them.
+var domains = sync.OnceValue(func() (list []domain) {
 	if err := json.Unmarshal(domainsFile, &list); err != nil {
 		panic(err) // the file is compiled in
 	}
 	return list
-}
+})
 
 // NumDomains is how many kinds of business there are.
 func NumDomains() int { return len(domains()) }
@@ -78,22 +80,7 @@ func Invent(r *rand.Rand, index int) *World {
 			if i > 1 && dc.Ref == "" && len(dt.Columns) > 4 && r.IntN(5) == 0 {
 				continue
 			}
-			c := Column{
-				Name:  dc.Name,
-				Kind:  dc.kind(),
-				With:  dc.With,
-				More:  dc.More,
-				Less:  dc.Less,
-				Most:  dc.Most,
-				Least: dc.Least,
-				Asks:  dc.Asks,
-				Says:  dc.Says,
-				Yes:   dc.Yes,
-				No:    dc.No,
-				Noun:  dc.Noun,
-				Cents: dc.sort() == "cents",
-				Label: dc.sort() == "no",
-			}
+			c := dc.column()
 			if dc.Ref == dt.Name {
 				c.Ref = t
 			}
@@ -199,6 +186,26 @@ func (dc domainColumn) kind() Kind {
 		return Time
 	}
 	return Text
+}
+
+// column is what a table has of it.
+func (dc domainColumn) column() Column {
+	return Column{
+		Name:  dc.Name,
+		Kind:  dc.kind(),
+		With:  dc.With,
+		More:  dc.More,
+		Less:  dc.Less,
+		Most:  dc.Most,
+		Least: dc.Least,
+		Asks:  dc.Asks,
+		Says:  dc.Says,
+		Yes:   dc.Yes,
+		No:    dc.No,
+		Noun:  dc.Noun,
+		Cents: dc.sort() == "cents",
+		Label: dc.sort() == "no",
+	}
 }
 
 func (dc domainColumn) draw(r *rand.Rand, c Column) any {

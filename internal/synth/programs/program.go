@@ -62,7 +62,7 @@ func Shares() map[string]int {
 		Correct: 4,
 		Leave:   3,
 		Unknown: 4,
-		AskBack: 3,
+		AskBack: 2,
 		Cannot:  2,
 	}
 }

@@ -83,34 +83,34 @@ func (d *drawer) unknown() *Program {
 func (d *drawer) foreign(t *Table, number, condition bool) (c Column, said string, ok bool) {
 	all := domains()
 	own := slices.IndexFunc(all, func(o domain) bool { return o.Name == d.w.Name })
-	for range tries {
+	persons := t.isOfPersons()
+	for range 4 * tries {
 		index := d.r.IntN(len(all))
-		if index == own || Held(index) != (own >= 0 && Held(own)) {
+		from := pick(d.r, all[index].Tables)
+		if index == own || Held(index) != (own >= 0 && Held(own)) || from.Link != "" ||
+			slices.Contains([]string{"person", "anyone"}, from.Columns[0].sort()) != persons {
 			continue
 		}
-		other := Invent(d.r, index)
-		from := pick(d.r, other.Tables)
-		if from.Label < 0 || from.isOfPersons() != t.isOfPersons() {
+		dc := pick(d.r, from.Columns[1:])
+		if dc.Ref != "" {
 			continue
 		}
-		columns := from.properties(func(c Column) bool {
-			return c.Ref == nil && !c.Several && !c.Bool && (!number || isNumber(c) && !c.isYear()) && !d.tells(c)
-		})
-		if len(columns) == 0 {
+		c := dc.column()
+		v := dc.draw(d.r, c)
+		if v == nil || !sayable(v) || c.flags(v) || number && (!isNumber(c) || c.isYear()) || d.tells(c) {
 			continue
 		}
-		i := pick(d.r, columns)
-		if v := from.Columns[i].show(pick(d.r, from.Rows)[i]); !condition {
-			return from.Columns[i], v, v != "" && sayable(v)
-		}
-		var not []int
-		for k := range from.Columns {
-			if k != i {
-				not = append(not, k)
-			}
-		}
-		if _, phrase, ok := (&drawer{r: d.r, w: other}).condition(from, not...); ok && phrase != "" {
-			return from.Columns[i], phrase, true
+		switch said := c.show(v); {
+		case !condition:
+			return c, said, true
+		case ordered(c) && d.r.IntN(3) > 0: // most conditions are no bounds
+			continue
+		case ordered(c) && d.r.IntN(2) == 0:
+			return c, strings.ReplaceAll(c.morePhrase(), "{v}", said), true
+		case ordered(c):
+			return c, strings.ReplaceAll(c.lessPhrase(), "{v}", said), true
+		default:
+			return c, put(c.withPhrase(), said), true
 		}
 	}
 	return Column{}, "", false
@@ -140,10 +140,10 @@ func (t *Table) isOfPersons() bool {
 // askBack is a request that does not say which thing is meant, or what a value is to be, and is else worded as one that
 // does: nothing on the server could tell.
 func (d *drawer) askBack() *Program {
-	if d.r.IntN(2) == 0 {
+	if d.r.IntN(3) == 0 {
 		return d.ofSome()
 	}
-	kinds := []string{Set, Set, Lookup, Lookup, Join, Set, Adjust, Remove, ActIf}
+	kinds := []string{Set, Set, Set, Set, Adjust, Lookup, Join, Remove, ActIf, ActIf}
 	n := d.r.IntN(len(kinds))
 	p, patterns := d.draw(kinds[n]), []string{"lookup", "join", "set", "set_two", "raise", "lower", "remove", "set_if"}
 	if n < 2 {
@@ -178,8 +178,12 @@ func (d *drawer) ofSome() *Program {
 	}
 	c := p.Tables[0].Columns[pick(d.r, refs)]
 	one := "the " + c.Ref.One
-	p.slots["filter"] = strings.NewReplacer("the "+c.Ref.One+" {v}", one, c.Ref.One+" {v}", one, "the {v}", one, "{v}", one).
+	said := strings.NewReplacer("the {v} "+c.Ref.One, one, "the "+c.Ref.One+" {v}", one, c.Ref.One+" {v}", one, "the {v}", one, "{v}", one).
 		Replace(c.withPhrase())
+	if before := p.slots["filter"]; before != "" && !strings.Contains(before, said) { // what is there is said as well
+		said = before + " and " + said
+	}
+	p.slots["filter"] = said
 	p.Steps, p.Tables, p.Result, p.alphabetical, d.looked = nil, nil, nil, false, nil
 	p.Answer = Answer{Form: "question", Values: []string{"Which " + c.Ref.One + " do you mean?"}}
 	return p
@@ -207,14 +211,15 @@ func (p *Program) said(split string) map[string]string {
 // cannot asks of a thing that is there what no database does, in words of what one does: what is to be changed or known
 // is somewhere else, or another deed is wanted.
 func (d *drawer) cannot() *Program {
-	t := d.table()
-	if t == nil {
-		return nil
+	persons := slices.DeleteFunc(slices.Clone(d.w.Tables), func(t *Table) bool { return !t.isOfPersons() })
+	if len(persons) == 0 || d.r.IntN(3) == 0 {
+		return d.elsewhere()
 	}
+	t := pick(d.r, persons)
 	row := d.sole(t)
 	props := t.properties(func(c Column) bool { return c.Ref == nil && !c.Several })
-	if row == nil || len(props) == 0 || !t.isOfPersons() || d.r.IntN(2) == 0 {
-		return d.elsewhere()
+	if row == nil || len(props) == 0 {
+		return nil
 	}
 	deed := pick(d.r, [][2]string{
 		{"tell {x} the {attr}", "send messages"},
