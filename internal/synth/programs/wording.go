@@ -157,10 +157,13 @@ func (p *Program) WordAs(r *rand.Rand, split string, requests []string) Worded {
 	if p.slots["leave"] != "" {
 		text = follow(text, pick(r, manners()["leave"][split]))
 	}
-	if requests != nil { // it has a greeting of its own, or none
-		return Worded{text, answer, checks}
+	if requests == nil { // a model's have a greeting of their own, or none
+		text = p.address(r, split, text)
 	}
-	return Worded{p.address(r, split, text), answer, checks}
+	if p.Answer.Form == "question" { // else who repeats it asks back
+		text = strings.ReplaceAll(text, "?", ".")
+	}
+	return Worded{text, answer, checks}
 }
 
 // done is what a demonstration says where nothing was asked.
