@@ -19,6 +19,16 @@ func (s *poolServer) takesTurns() bool {
 		(server.URL != "" || server.Reset.From != "" && !strings.Contains(server.Reset.To, EpisodeDir))
 }
 
+// OneAtATime names the servers that one episode at a time may have.
+func (p *Pool) OneAtATime() (names []string) {
+	for _, s := range p.servers {
+		if s.takesTurns() {
+			names = append(names, s.opener.name)
+		}
+	}
+	return names
+}
+
 // takeTurn waits for the episode before.
 func (s *poolServer) takeTurn(ctx context.Context) error {
 	select {

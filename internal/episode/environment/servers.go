@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -49,9 +50,10 @@ func New(o Options) *Servers {
 
 // Open implements Environment.
 func (v *Servers) Open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (Episode, *End) {
-	t.Messages, t.Tools = Opening(v.o.System, s), v.o.ToolList
+	var err error
+	t.Messages, t.Tools, err = v.Shows(s)
 	t.Opening = len(t.Messages)
-	e, end := v.open(ctx, s, t)
+	e, end := v.open(ctx, s, t, err)
 	if end != nil {
 		end.Note(t)
 		return nil, end
@@ -59,19 +61,19 @@ func (v *Servers) Open(ctx context.Context, s scenario.Scenario, t *trajectory.T
 	return e, nil
 }
 
-func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (*episode, *End) {
-	ours := func(err error) *End {
-		return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError, Why: err.Error()}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, ours(err)
-	}
+// Shows returns what the policy is shown when an episode of a scenario begins. Without an error it depends on nothing else.
+func (v *Servers) Shows(s scenario.Scenario) (messages []chat.Message, tools []chat.Tool, err error) {
+	tools = v.o.ToolList
 	if v.o.ToolsOf != nil {
-		tools, err := v.o.ToolsOf(s)
-		if err != nil {
-			return nil, ours(err)
-		}
-		t.Tools = tools
+		tools, err = v.o.ToolsOf(s)
+	}
+	return Opening(v.o.System, s), tools, err
+}
+
+// open opens an episode whose opening is written, unless shown says why not.
+func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory, shown error) (*episode, *End) {
+	if err := cmp.Or(ctx.Err(), shown); err != nil {
+		return nil, &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError, Why: err.Error()}
 	}
 	session, err := v.o.Tools.Open(ctx, t.ID, TemplatesOf(s.Template)...)
 	if err != nil {
