@@ -5,11 +5,13 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/demo"
+	"hone/internal/env"
 	"hone/internal/job"
 	"hone/internal/job/dpo"
 	"hone/internal/job/grpo"
 	"hone/internal/job/sft"
 	"hone/internal/proxy/sidecar"
+	"hone/internal/run"
 	"hone/internal/toolset"
 )
 
@@ -22,6 +24,7 @@ func (a *app) verbs() job.Verbs {
 		{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume},
 		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
 		{Name: sidecar.TrainVerb, Finished: job.HasAdapter, Resume: sidecar.Resume},
+		{Name: env.Verb, Finished: func(run.Summary, job.Begun) bool { return false }},
 		{Name: "demo", Finished: demo.Ended, Resume: demo.Resume},
 		{Name: "demo learn", GoesOn: "hone-learn --resume --output-dir "},
 	}
