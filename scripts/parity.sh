@@ -87,3 +87,7 @@ if [ -n "$changed" ]; then
 	echo "recorded anew, this differs from what is committed:" "$changed" >&2
 	exit 1
 fi
+
+peers=internal/env/testdata
+echo "== $peers/parity.py"
+"$(python_for $peers/parity.py)" $peers/parity.py bin/hone "$peer" "$(python_for $peers/evaluate.py)"
