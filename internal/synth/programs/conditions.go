@@ -68,17 +68,9 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 		cond.Op, cond.Value = Among, []any{v, other}
 		phrase = put(c.withPhrase(), Show(v)+" or "+Show(other))
 	case c.Kind == Date && len(Show(v)) > 10: // a moment is said by its day, month or year
-		prefix := Show(v)[:pick(d.r, []int{4, 7, 10})]
-		cond.Op, cond.Value = Within, prefix
-		said := "in " + spokenMonth(prefix)
-		if len(prefix) == 10 {
-			said = "on " + d.spokenDate(prefix)
-		}
-		phrase = strings.ReplaceAll(c.morePhrase(), "after {v}", said)
+		cond, phrase = d.within(c, i, Show(v)[:pick(d.r, []int{4, 7, 10})])
 	case c.Kind == Date && strings.Contains(c.morePhrase(), "after {v}") && d.r.IntN(2) == 0: // in a month, or a year
-		prefix := Show(v)[:pick(d.r, []int{4, 7})]
-		cond.Op, cond.Value = Within, prefix
-		phrase = strings.ReplaceAll(c.morePhrase(), "after {v}", "in "+spokenMonth(prefix))
+		cond, phrase = d.within(c, i, Show(v)[:pick(d.r, []int{4, 7})])
 	case c.Ref != nil && d.r.IntN(2) == 0: // what is referred to is named by a property of it
 		return d.byProperty(t, i, row)
 	case ordered(c) && (c.With == "" || d.r.IntN(2) == 0):
@@ -99,6 +91,15 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 // isStock reports whether a number says how many of a thing are there.
 func (c Column) isStock() bool {
 	return c.Kind == Number && slices.Contains([]string{"stock", "hand", "inventory", "available", "copies", "left"}, lastWord(c.Name))
+}
+
+// within is the condition that a day is in a year, in a month or on a day, of which prefix is the beginning.
+func (d *drawer) within(c Column, column int, prefix string) (Cond, string) {
+	said := "in " + spokenMonth(prefix)
+	if len(prefix) == 10 {
+		said = "on " + d.spokenDate(prefix)
+	}
+	return Cond{column, -1, Within, prefix}, strings.ReplaceAll(c.morePhrase(), "after {v}", said)
 }
 
 // surname is the condition that people have a last name, of names that stand in one column.
