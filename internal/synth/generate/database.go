@@ -93,8 +93,15 @@ func (m *maker) databases(ctx context.Context) (list []*sqlServer, err error) {
 	return list, nil
 }
 
-// uses adds the tools that programs call.
-func (db *sqlServer) uses(used map[string]bool) {
+// uses adds the tools that programs call, and those that show tables and columns in another way.
+func (db *sqlServer) uses(tools []*subject, used map[string]bool) {
+	for _, s := range tools {
+		if s.Server == db.server && slices.ContainsFunc(words(s.Name), func(w string) bool {
+			return slices.Contains([]string{"table", "tables", "schema", "schemas", "column", "columns", "query", "sql"}, w)
+		}) {
+			used[s.Name] = true
+		}
+	}
 	for _, t := range []string{db.create.tool, db.write.tool, db.read.tool} {
 		used[t] = true
 	}

@@ -75,7 +75,7 @@ func (m *maker) programs(ctx context.Context) ([]draftOf, error) {
 func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting, err error) {
 	used := map[string]bool{}
 	for _, db := range dbs {
-		db.uses(used)
+		db.uses(m.tools, used)
 		m.asks[db.server] = used
 	}
 	total := int(float64(m.N)*m.shareOf(dbs)*(1-m.shareOfOthers(dbs, used)) + 0.5)
