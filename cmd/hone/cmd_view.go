@@ -1,6 +1,8 @@
 package main
 
 import (
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
@@ -8,13 +10,13 @@ import (
 )
 
 func newView(a *app) *cobra.Command {
-	dir, listen := "", ""
+	dir, listen, bundle := "", "", ""
 	c := &cobra.Command{
 		Use:   "view [RUN...]",
 		Short: "Look at runs in a browser: groups by turn, tokens, tasks, evaluations, curation",
 		Long: "view is a page on runs, on this machine alone: open the address that it prints, which holds a token. Without a RUN it shows\n" +
 			"all runs. It follows a run that goes on, and changes nothing but what a person curates.",
-		Example: "  hone view\n  hone view demo-20260102-150405\n  hone view ./out ./out-2 --listen 127.0.0.1:8090",
+		Example: "  hone view\n  hone view demo-20260102-150405\n  hone view ./out ./out-2 --listen 127.0.0.1:8090\n  hone view ./out --bundle page",
 		Args:    arguments(0, -1, "the names or the folders of runs"),
 		RunE: func(c *cobra.Command, args []string) error {
 			runs, err := a.runsToView(dir, args)
@@ -22,6 +24,13 @@ func newView(a *app) *cobra.Command {
 				return err
 			}
 			s := &view.Server{Env: a.jobs(config.Config{}), Runs: runs}
+			if bundle != "" {
+				if err := s.Bundle(c.Context(), bundle); err != nil {
+					return err
+				}
+				a.Say("open %s in a browser", filepath.Join(bundle, "index.html"))
+				return nil
+			}
 			l, err := view.Listen(listen)
 			if err != nil {
 				return err
@@ -31,6 +40,8 @@ func newView(a *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&dir, "dir", "", "folder that holds the runs, instead of the configuration's runs_dir")
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address of this machine; port 0 takes a free one")
+	c.Flags().StringVar(&bundle, "bundle", "", "write the page with all of its data into this folder, to be opened from a file, in place of serving it")
+	c.MarkFlagsMutuallyExclusive("bundle", "listen")
 	return c
 }
 

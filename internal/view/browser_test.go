@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hone/internal/console/sanitize"
+	"hone/internal/data"
 	"hone/internal/episode/scenario"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -46,11 +47,15 @@ func browser(t *testing.T) (path, tests string) {
 	return path, tests
 }
 
+// quiet is a host that says nothing.
+func quiet(t *testing.T) *host.Host {
+	return &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: func(string) (string, bool) { return "", false }, CacheDir: t.TempDir(), Quiet: true}
+}
+
 // served serves runs until the test ends, and returns the address.
 func served(t *testing.T, runs ...string) string {
 	t.Helper()
-	h := &host.Host{Data: sanitize.New(io.Discard), Talk: sanitize.New(io.Discard), LookupEnv: func(string) (string, bool) { return "", false }, CacheDir: t.TempDir(), Quiet: true}
-	s := &Server{Env: job.Env{Host: h}, Runs: runs}
+	s := &Server{Env: job.Env{Host: quiet(t)}, Runs: runs}
 	l, err := Listen("127.0.0.1:0")
 	check(t, err)
 	address, over := make(chan string, 1), make(chan error, 1)
@@ -60,7 +65,7 @@ func served(t *testing.T, runs ...string) string {
 }
 
 // In a real browser each screen does what it is for, on a run with texts that would do harm: nothing of them runs, and axe finds
-// nothing serious in the light or in the dark. The page follows a run that goes on, and says so where it goes away.
+// nothing serious in the light or in the dark. The same opens from a file. What a person edits is what is learnt from. The page follows a run that goes on, and says so where it goes away.
 func TestScreensInChromium(t *testing.T) {
 	chromium, tests := browser(t)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -71,7 +76,9 @@ func TestScreensInChromium(t *testing.T) {
 	check(t, d.Close())
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, "node", filepath.Join(tests, "screens.mjs"), served(t, dir), chromium)
+	files := filepath.Join(t.TempDir(), "files")
+	check(t, (&Server{Env: job.Env{Host: quiet(t)}, Runs: []string{dir}}).Bundle(t.Context(), files))
+	c := exec.CommandContext(ctx, "node", filepath.Join(tests, "screens.mjs"), served(t, dir), chromium, "file://"+filepath.Join(files, "index.html"))
 	out, err := c.StdoutPipe()
 	check(t, err)
 	in, err := c.StdinPipe()
@@ -114,6 +121,20 @@ func deedsOn(t *testing.T, dir string) map[string]func() {
 			_, err := l.PutScores([]run.ScoreRow{{ID: "grpo/fresh/500/0", JSON: []byte(`{"reward":0.25}`)}})
 			check(t, err)
 		}),
+		"export": func() { // what hone curate export writes, and sft reads
+			desk, err := data.Curating{Data: filepath.Join(dir, "trajectories.jsonl"), Look: true}.Open(quiet(t))
+			check(t, err)
+			defer desk.Close()
+			edited := 0
+			for _, row := range desk.ToExport(false, nil) {
+				if row.Task() == "What is edited in the page?" {
+					edited++
+				}
+			}
+			if edited != 1 {
+				t.Errorf("%d rows to learn from have what was edited in the page", edited)
+			}
+		},
 		"remove": func() { check(t, os.RemoveAll(dir)) },
 	}
 }

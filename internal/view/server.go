@@ -155,7 +155,7 @@ func (s *Server) questions() map[string]question {
 			if err != nil {
 				return nil, &fault.Error{Code: fault.CodeUsage, What: "a step is a number", Where: of("step")}
 			}
-			return s.group(f, of("stage"), step, of("scenario"))
+			return f.group(of("stage"), step, of("scenario"))
 		},
 		"tokens":     func(f *followed, of func(string) string) (any, error) { return s.tokens(f, of("id")) },
 		"evaluation": func(f *followed, _ func(string) string) (any, error) { return s.evaluation(f) },

@@ -29,7 +29,7 @@ export function pathOf(question: string, params: Params): string {
 
 export async function ask<T>(question: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
   const path = pathOf(question, params)
-  if (bundled) return (await fromFile(path)) as T
+  if (bundled) return (await fromFile(question, params)) as T
   let answer: Response
   try {
     answer = await fetch('api/' + path, { signal })
@@ -57,19 +57,38 @@ async function read<T>(answer: Response): Promise<T> {
   return value as T
 }
 
-// Files of a bundle are scripts that call honeAnswers.put, since a page from a file may not fetch. Each is loaded once.
+// Files of a bundle are scripts that call honeAnswers.put, since a page from a file may not fetch. Each is loaded once. Most questions
+// have a file that data/index.js names; those of trajectories have one by their hash.
 const answers = new Map<string, unknown>()
 const files = new Map<string, Promise<void>>()
 
-async function fromFile(path: string): Promise<unknown> {
+interface Chunked {
+  run: string
+  folder: string
+  num: number
+}
+
+async function fromFile(question: string, params: Params): Promise<unknown> {
   window.honeAnswers ??= { put: (key, value) => void answers.set(key, value) }
-  if (!answers.has(path)) {
-    await load('data/index.js')
-    const file = (answers.get('files') as Record<string, string> | undefined)?.[path]
-    if (file) await load(file)
+  await load('data/index.js')
+  const left = question === 'series' ? ['names'] : question === 'episode' ? ['whole'] : [] // all of them are there, or none
+  const names = Object.keys(params).filter((n) => !left.includes(n)).sort()
+  const key = names.length ? question + '?' + names.map((n) => `${n}=${params[n] ?? ''}`).join('&') : question
+  if (!answers.has(key)) {
+    const named = (answers.get('files') as Record<string, string>)[key]
+    const chunks = (answers.get('chunks') as Chunked[] | null)?.find((c) => c.run === params.run)
+    if (named) await load(named)
+    else if (chunks) await load(`${chunks.folder}/c${hash(key) % chunks.num}.js`)
   }
-  if (!answers.has(path)) throw { what: 'these files do not hold that', next: 'hone view RUN shows all of it' } satisfies Failure
-  return answers.get(path)
+  if (!answers.has(key)) throw { what: 'these files do not hold that', next: 'hone view RUN shows all of it' } satisfies Failure
+  return answers.get(key)
+}
+
+// hash is FNV-1a of 32 bits over the text in UTF-8, as bundle.go has it.
+function hash(text: string): number {
+  let h = 0x811c9dc5
+  for (const byte of new TextEncoder().encode(text)) h = Math.imul(h ^ byte, 0x01000193) >>> 0
+  return h
 }
 
 function load(file: string): Promise<void> {
@@ -110,6 +129,21 @@ export function useAnswer<T>(question: string, params: Params, version = 0): Ans
     return () => stop.abort()
   }, [path, version])
   return state.path === path ? state : { loading: true }
+}
+
+// useFetched is useAnswer for what takes several questions: key says what is asked.
+export function useFetched<T>(key: string, version: number, fetched: () => Promise<T>): Answer<T> {
+  const [state, set] = useState<Answer<T> & { key: string }>({ key: '', loading: true })
+  useEffect(() => {
+    let gone = false
+    set((old) => (old.key === key ? { ...old, loading: true } : { key, loading: true }))
+    fetched().then(
+      (value) => gone || set({ key, value, loading: false }),
+      (failure) => gone || set((old) => ({ key, value: old.key === key ? old.value : undefined, failure: failureOf(failure), loading: false })),
+    )
+    return () => void (gone = true)
+  }, [key, version])
+  return state.key === key ? state : { loading: true }
 }
 
 export function failureOf(err: unknown): Failure {

@@ -5,7 +5,7 @@ import readline from 'node:readline'
 import { createRequire } from 'node:module'
 import { chromium } from 'playwright-core'
 
-const [base, executablePath] = process.argv.slice(2)
+const [base, executablePath, file] = process.argv.slice(2)
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const deed = async (what) => {
@@ -22,7 +22,7 @@ page.setDefaultTimeout(6000)
 page.on('console', (m) => m.type() === 'error' && wrong(`the console says ${m.text().slice(0, 300)}`))
 page.on('pageerror', (e) => wrong(`the page fails: ${e}`))
 page.on('dialog', (d) => wrong(`a dialog opens: ${d.message()}`))
-page.on('request', (r) => r.url().startsWith(base) || r.url().startsWith('data:') || wrong(`the page asks ${r.url()}`))
+page.on('request', (r) => r.url().startsWith(base) || r.url().startsWith('file:') || r.url().startsWith('data:') || wrong(`the page asks ${r.url()}`))
 
 // screen opens an address, runs what is to be seen there, and looks for what axe finds.
 const screens = []
@@ -118,6 +118,7 @@ screen('curate', 'run/curate', async () => {
   await page.waitForFunction(() => /accepted/.test(document.querySelector('.main h2.task + p')?.innerText))
   await page.keyboard.press('u')
   await page.waitForFunction(() => /0 accepted/.test(document.querySelector('.side').innerText))
+  await page.keyboard.press('J')
   await page.keyboard.press('e')
   await page.locator('.writing textarea').fill('What is edited in the page?')
   await page.keyboard.press('Control+Enter')
@@ -158,6 +159,19 @@ async function look() {
   for (const v of result.value ?? ['axe did not run']) wrong(`axe: ${v}`)
   await cdp.detach()
 }
+
+// The same from a file, without a server.
+for (const [name, hash, seen] of [
+  ['runs', '', 'tbody tr'], ['overview', 'run/overview', '.plot canvas'], ['groups', 'run/groups?stage=grpo&step=2', '.columns .differs'], ['trajectories', 'run/trajectories?q=outcome:limit', '.line'],
+  ['tokens', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2') + '&show=tokens&token=300', '.token.here'], ['evaluation', 'run/evaluation?scenario=task-01', '.pair .chat'], ['tasks', 'run/tasks', '.side .entry'], ['servers', 'run/servers', '.tools tbody tr'],
+]) {
+  at = `${name}, from a file`
+  await page.goto(`${file}#/${hash}`)
+  await has(seen, 'nothing is there')
+}
+
+at = 'what is exported'
+await deed('export')
 
 at = 'a run that goes on'
 await page.emulateMedia({ colorScheme: 'light' })

@@ -1,11 +1,18 @@
 import { useMemo } from 'react'
-import { useAnswer } from '../ask'
+import { ask, useFetched } from '../ask'
 import { opening, signature, usual, type Episode, type Turn } from '../episode'
 import { Block, Empty, TermLegend, Terms, Text, useKeys, VirtualList, Waits } from '../parts'
 import { change, href, type Place } from '../place'
 import type { Followed, Rows } from '../rows'
 import { count, duration, number, visible, words } from '../words'
 import { Mark } from './trajectories'
+
+interface Compared {
+  asks: string
+  names: string[]
+  advantages: (number[] | null)[]
+  says: string[]
+}
 
 interface GroupOf {
   asks: string
@@ -109,7 +116,10 @@ function groupsOf(rows: Rows, stage: string, step: number): Listed[] {
 }
 
 function Group({ place, stage, step, scenario, version }: { place: Place; stage: string; step: number; scenario: string; version: number }) {
-  const answer = useAnswer<GroupOf>('group', { run: place.run, stage, step, scenario }, version)
+  const answer = useFetched<GroupOf>(`${place.run} ${stage} ${step} ${scenario}`, version, async () => {
+    const c = await ask<Compared>('group', { run: place.run, stage, step, scenario })
+    return { ...c, attempts: await Promise.all(c.names.map((id) => ask<Episode>('episode', { run: place.run, id }))) }
+  })
   return <Waits of={answer}>{(g) => <Columns g={g} place={place} scenario={scenario} />}</Waits>
 }
 

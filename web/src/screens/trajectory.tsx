@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'react'
-import { ask, failureOf, useAnswer, type Failure } from '../ask'
+import { ask, bundled, failureOf, useAnswer, type Failure } from '../ask'
 import { Arguments } from '../arguments'
 import { opening, type Episode, type Tokens, type Turn } from '../episode'
 import { parse, select, type SortKey } from '../filter'
@@ -34,7 +34,7 @@ export function Trajectory({ place, followed }: { place: Place; followed: Follow
             <Head e={e} place={place} short={tab !== 'chat'} />
             {e.cut > 0 && (
               <p className="says">
-                {bytes(e.cut)} of long texts are not shown here. <button className="link" onClick={() => setWhole(true)}>Show all of them</button>
+                {bytes(e.cut)} of long texts are not shown here. {bundled ? 'hone view RUN shows them.' : <button className="link" onClick={() => setWhole(true)}>Show all of them</button>}
               </p>
             )}
             <div className="tabs">
