@@ -12,12 +12,13 @@ import (
 func newView(a *app) *cobra.Command {
 	dir, listen, bundle := "", "", ""
 	c := &cobra.Command{
-		Use:   "view [RUN...]",
+		Use:   "view [RUN|TASKS...]",
 		Short: "Look at runs in a browser: groups by turn, tokens, tasks, evaluations, curation",
 		Long: "view is a page on runs, on this machine alone: open the address that it prints, which holds a token. Without a RUN it shows\n" +
-			"all runs. It follows a run that goes on, and changes nothing but what a person curates.",
-		Example: "  hone view\n  hone view demo-20260102-150405\n  hone view ./out ./out-2 --listen 127.0.0.1:8090\n  hone view ./out --bundle page",
-		Args:    arguments(0, -1, "the names or the folders of runs"),
+			"all runs. It follows a run that goes on, and changes nothing but what a person curates. TASKS is a file of scenarios, as hone\n" +
+			"synth makes it, to be accepted, edited and rejected by keys.",
+		Example: "  hone view\n  hone view demo-20260102-150405\n  hone view ./out ./out-2 --listen 127.0.0.1:8090\n  hone view ./out --bundle page\n  hone view tasks.json",
+		Args:    arguments(0, -1, "the names or the folders of runs, or files of scenarios"),
 		RunE: func(c *cobra.Command, args []string) error {
 			runs, err := a.runsToView(dir, args)
 			if err != nil {

@@ -111,7 +111,7 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		out.Changes, before = append(out.Changes, mcp.Diff(old, l.Catalog)...), nowOf(old, nil).Tools
 	}
 	if x.Work == "" {
-		x.Work = workBeside(x.Dataset)
+		x.Work = WorkBeside(x.Dataset)
 	}
 	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog, l.Versions()), old: lastResults(x.Work),
 		tools: subjects(c, l, x.CallAll), trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
@@ -126,8 +126,8 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 	return out, r.save(append(kept, made...), append(again, made...), out)
 }
 
-// workBeside is the file beside scenarios that keeps what the servers answered when these were made.
-func workBeside(scenarios string) string {
+// WorkBeside is the file beside scenarios that keeps what the servers answered when these were made.
+func WorkBeside(scenarios string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(scenarios, ".jsonl"), ".json") + ".synth.jsonl"
 }
 
@@ -295,7 +295,7 @@ func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost 
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := generate.OpenLedger(workBeside(r.Out), digest.Of(of).String())
+	ledger, err := generate.OpenLedger(WorkBeside(r.Out), digest.Of(of).String())
 	if err != nil {
 		return nil, err
 	}
@@ -389,9 +389,9 @@ func (r *refresher) keepResults(list []scenario.Scenario) error {
 		return nil
 	}
 	cannot := func(err error) error {
-		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what the servers answered", Where: workBeside(r.Out), Err: err, Next: "give --out another name"}
+		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what the servers answered", Where: WorkBeside(r.Out), Err: err, Next: "give --out another name"}
 	}
-	f, err := os.OpenFile(workBeside(r.Out), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // answers of servers may be private
+	f, err := os.OpenFile(WorkBeside(r.Out), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // answers of servers may be private
 	if err != nil {
 		return cannot(err)
 	}

@@ -114,7 +114,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 		return nil, err
 	}
 	if x.Work == "" {
-		x.Work = workBeside(x.Out)
+		x.Work = WorkBeside(x.Out)
 	}
 	of, err := json.Marshal([]any{l.Catalog.Hash, servers.Servers, c.Rollout.MaxResult})
 	if err != nil {

@@ -128,6 +128,11 @@ func (b *bundle) run(ctx context.Context, number int, f *followed) {
 	if b.err = cmp.Or(b.err, ctx.Err()); b.err != nil {
 		return
 	}
+	folder := fmt.Sprintf("data/%d", number)
+	if f.File {
+		b.ask(f, "tasks", folder+"/tasks.js", nil)
+		return
+	}
 	l, err := run.LedgerOf(f.Path)
 	if err != nil {
 		return // the list of runs says why
@@ -137,7 +142,6 @@ func (b *bundle) run(ctx context.Context, number int, f *followed) {
 		b.err = err
 		return
 	}
-	folder := fmt.Sprintf("data/%d", number)
 	for _, name := range []string{"overview", "evaluation", "tasks", "servers"} {
 		b.ask(f, name, folder+"/"+name+".js", nil)
 	}

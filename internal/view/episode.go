@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"hone/internal/chat"
@@ -11,6 +12,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/job/records"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -195,8 +197,22 @@ func shorten(t *trajectory.Trajectory) (left int) {
 	return left
 }
 
-// scenarios are those that the run keeps. They do not change while it goes on, but may come after its beginning.
+// scenarios are those that the run keeps, or the file. They do not change while a run goes on, but may come after its beginning.
 func (f *followed) scenarios() map[string]*scenario.Scenario {
-	known, _ := remember(f, "scenarios", func() (map[string]*scenario.Scenario, error) { return records.ScenariosOf(f.Path), nil })
+	known, _ := remember(f, "scenarios", func() (map[string]*scenario.Scenario, error) {
+		if !f.File {
+			return records.ScenariosOf(f.Path), nil
+		}
+		list, err := scenario.Load(f.Path)
+		return scenario.ByID(list), err
+	})
 	return known
+}
+
+// tasksFile is where the tasks of a run are, or the file itself.
+func (f *followed) tasksFile() string {
+	if f.File {
+		return f.Path
+	}
+	return filepath.Join(f.Path, job.ScenariosFile)
 }

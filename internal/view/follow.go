@@ -23,6 +23,7 @@ const (
 // followed is a run that is being followed, from the first time that a page asks for it.
 type followed struct {
 	Key, Path string
+	File      bool // it is a file of tasks, and no run
 
 	index Index
 	once  sync.Once
@@ -45,7 +46,9 @@ type cached struct {
 
 // begin follows the run until ctx is over.
 func (f *followed) begin(ctx context.Context) {
-	f.once.Do(func() { go f.follow(ctx) })
+	if !f.File {
+		f.once.Do(func() { go f.follow(ctx) })
+	}
 }
 
 func (f *followed) follow(ctx context.Context) {

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/run"
@@ -26,12 +27,13 @@ import (
 // Server answers what pages ask. Env and Runs must be set.
 type Server struct {
 	Env  job.Env
-	Runs []string // their folders, as they are compared
+	Runs []string // their folders, or files of tasks
 
 	mu         sync.Mutex
 	runs       []*followed
 	tokenizers map[string]*tokenizer.Tokenizer // by base model
 	desks      map[string]*desk                // of curation, by run
+	reviews    map[string]*review              // of tasks, by run
 }
 
 // Listen listens at an address of this machine; other machines reach none of it.
@@ -80,7 +82,8 @@ func (s *Server) open() {
 		if taken[key]++; taken[key] > 1 {
 			key = fmt.Sprintf("%s~%d", key, taken[key])
 		}
-		s.runs = append(s.runs, &followed{Key: key, Path: path})
+		info, err := os.Stat(path)
+		s.runs = append(s.runs, &followed{Key: key, Path: path, File: err == nil && !info.IsDir()})
 	}
 }
 
@@ -123,6 +126,7 @@ func (s *Server) handler(ctx context.Context) (http.Handler, error) {
 	}
 	mux.HandleFunc("GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r) })
 	mux.HandleFunc("POST /api/curate", answer(s.curated))
+	mux.HandleFunc("POST /api/review", answer(s.reviewed))
 	return mux, nil
 }
 
@@ -182,11 +186,16 @@ type Listed struct {
 	Steps   int       `json:"steps"`
 	Rows    int       `json:"rows"` // trajectories
 	Error   string    `json:"error,omitempty"`
+	Tasks   bool      `json:"tasks,omitempty"` // it is a file of tasks, and no run
 }
 
 func (s *Server) list() []Listed {
 	out := []Listed{}
 	for _, f := range s.runs {
+		if f.File {
+			out = append(out, Listed{Key: f.Key, Path: f.Path, State: "a file of tasks", Tasks: true})
+			continue
+		}
 		x := Listed{Key: f.Key, Path: f.Path}
 		o, err := s.overview(f)
 		if err != nil {
@@ -288,8 +297,12 @@ type failure struct {
 	Next  string `json:"next,omitempty"`
 }
 
-// IsRun is an error where a folder holds no run.
+// IsRun is an error where there is neither a run nor a file of tasks.
 func IsRun(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		_, err := scenario.LoadRows(path)
+		return err
+	}
 	if _, err := run.Summarize(path); err != nil {
 		if _, there := os.Stat(filepath.Join(path, run.ConfigFile)); there != nil {
 			return err

@@ -2,15 +2,20 @@ package view
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"hone/internal/episode/scenario"
+	"hone/internal/synth"
+	"hone/internal/synth/generate"
 )
 
 // Tasks are the scenarios of a run, with where each comes from and how attempts at it went.
 type Tasks struct {
 	Tasks []Task  `json:"tasks"`
+	Left  string  `json:"left"`  // the file of those that a person did not reject
 	Tools []Cover `json:"tools"` // how many tasks need each tool
 	Kinds []Cover `json:"kinds"`
 }
@@ -23,6 +28,14 @@ type Task struct {
 	Kind     string   `json:"kind"`
 	Attempts int      `json:"attempts"` // scored ones, of all stages
 	Passed   int      `json:"passed"`
+	Review   Reviewed `json:"review"`
+	Plays    []Play   `json:"plays"` // that proved it, where what the servers answered is kept beside the tasks
+}
+
+// Play is one of a task's plays.
+type Play struct {
+	Name string `json:"name"`
+	*generate.Played
 }
 
 // Cover is how many tasks have a property.
@@ -35,6 +48,18 @@ type Cover struct {
 func (s *Server) tasks(f *followed) (Tasks, error) {
 	out := Tasks{Tasks: []Task{}, Tools: []Cover{}, Kinds: []Cover{}}
 	attempts, passes := f.index.passes()
+	desk, err := s.review(f)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(desk.tasks) == 0 {
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	desk.mu.Lock()
+	defer desk.mu.Unlock()
+	out.Left = desk.left()
+	known := f.scenarios()
+	played := generate.PlaysOf(synth.WorkBeside(f.tasksFile()))
 	count := func(list *[]Cover, name string, made bool) {
 		i := slices.IndexFunc(*list, func(c Cover) bool { return c.Name == name })
 		if i < 0 {
@@ -45,11 +70,22 @@ func (s *Server) tasks(f *followed) (Tasks, error) {
 			(*list)[i].Made++
 		}
 	}
-	for _, x := range f.scenarios() {
-		t := Task{Scenario: x, Asks: x.Asks(), Needs: append([]string{}, x.Tools()...), Attempts: attempts[x.ID], Passed: passes[x.ID]}
+	for _, row := range desk.tasks {
+		x := known[row.ID]
+		if x == nil {
+			continue
+		}
+		t := Task{Scenario: x, Asks: x.Asks(), Needs: append([]string{}, x.Tools()...), Attempts: attempts[x.ID], Passed: passes[x.ID], Review: desk.of(x.ID), Plays: []Play{}}
 		made := x.Provenance != nil
 		if made {
 			t.Kind = x.Provenance.Kind
+		}
+		if made {
+			for _, name := range x.Provenance.Proof {
+				if p := played[name]; p != nil {
+					t.Plays = append(t.Plays, Play{name, p})
+				}
+			}
 		}
 		for _, tag := range x.Tags {
 			if kind, is := strings.CutPrefix(tag, "kind:"); is && t.Kind == "" {
@@ -62,7 +98,6 @@ func (s *Server) tasks(f *followed) (Tasks, error) {
 		count(&out.Kinds, cmp.Or(t.Kind, "not said"), made)
 		out.Tasks = append(out.Tasks, t)
 	}
-	slices.SortFunc(out.Tasks, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
 	for _, list := range [][]Cover{out.Tools, out.Kinds} {
 		slices.SortFunc(list, func(a, b Cover) int { return cmp.Or(b.Tasks-a.Tasks, cmp.Compare(a.Name, b.Name)) })
 	}

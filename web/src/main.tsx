@@ -1,6 +1,6 @@
 import { Component, useEffect, useState, type ReactNode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { bundled } from './ask'
+import { bundled, useAnswer } from './ask'
 import { Keys, Problem, useKeys } from './parts'
 import { go, href, usePlace, type Place } from './place'
 import { useRows } from './rows'
@@ -9,9 +9,9 @@ import { Curate, keys as curateKeys } from './screens/curate'
 import { Evaluation } from './screens/evaluation'
 import { Groups } from './screens/groups'
 import { Overview } from './screens/overview'
-import { Runs } from './screens/runs'
+import { Runs, type Listed } from './screens/runs'
 import { Servers } from './screens/servers'
-import { Tasks } from './screens/tasks'
+import { Tasks, keys as tasksKeys } from './screens/tasks'
 import { Trajectories } from './screens/trajectories'
 import { Trajectory } from './screens/trajectory'
 import { visible } from './words'
@@ -26,7 +26,7 @@ const keysOf: Record<string, [string, string][]> = {
   groups: [['j k', 'next group, group before'], ['[ ]', 'step before, next step']],
   trajectories: [['/', 'search'], ['j k', 'next, before'], ['Enter', 'open']],
   trajectory: [['n p', 'next, before'], ['t', 'conversation or tokens'], ['u', 'back to the list'], ['\u2190 \u2192', 'token before, next token'], ['1 6', 'colour of the tokens']],
-  tasks: [['j k', 'next task, task before'], ['/', 'search']],
+  tasks: tasksKeys,
   curate: curateKeys,
 }
 
@@ -59,16 +59,20 @@ function App() {
   useEffect(() => {
     document.title = place.run ? `${place.run}, ${place.screen} - hone` : 'runs - hone'
   }, [place.run, place.screen])
+  const runs = useAnswer<Listed[]>('runs', {})
+  const onlyTasks = runs.value?.find((r) => r.key === place.run)?.tasks
   const tab = place.screen === 'trajectory' ? 'trajectories' : place.screen
   return (
     <>
       <a className="skip" href="#content" onClick={(e) => { e.preventDefault(); document.getElementById('content')?.focus() }}>Skip to the content</a>
       <header>
         <a className="brand" href="#/">hone</a>
-        {place.run && <span className="run-name">{visible(place.run)}</span>}
+        {place.run && (runs.value && runs.value.length > 1 ? (
+          <label><span className="hide">Run</span><select value={place.run} onChange={(e) => go(href(e.target.value, runs.value!.find((r) => r.key === e.target.value)?.tasks ? 'tasks' : tab))}>{runs.value.map((r) => <option key={r.key} value={r.key}>{visible(r.key)}</option>)}</select></label>
+        ) : <span className="run-name">{visible(place.run)}</span>)}
         {place.run && (
           <nav aria-label="Screens">
-            {screens.filter(([key]) => !bundled || key !== 'curate').map(([key, name]) => <a key={key} href={href(place.run, key)} aria-current={tab === key ? 'page' : undefined}>{name}</a>)}
+            {screens.filter(([key]) => (!bundled || key !== 'curate') && (!onlyTasks || key === 'tasks')).map(([key, name]) => <a key={key} href={href(place.run, key)} aria-current={tab === key ? 'page' : undefined}>{name}</a>)}
           </nav>
         )}
         <span className="grow" />
@@ -77,9 +81,9 @@ function App() {
       </header>
       <main id="content" tabIndex={-1}>
         <h1 className="hide">{place.run ? (screens.find(([key]) => key === tab)?.[1] ?? 'Run') : 'Runs'}</h1>
-        <Boundary key={place.run + place.screen}>{place.run ? <OfRun place={place} key={place.run} /> : place.screen === 'compare' ? <Compare place={place} /> : <Runs version={0} />}</Boundary>
+        <Boundary key={place.run + place.screen}>{place.run ? (onlyTasks ? <Tasks place={place} version={0} /> : <OfRun place={place} key={place.run} />) : place.screen === 'compare' ? <Compare place={place} /> : <Runs version={0} />}</Boundary>
       </main>
-      {help && <Keys keys={[...(keysOf[place.screen] ?? []), ...(place.screen === 'curate' ? [] : ([['?', 'these keys']] as [string, string][]))]} onClose={() => setHelp(false)} />}
+      {help && <Keys keys={[...(keysOf[place.screen] ?? []), ...(place.screen === 'curate' || place.screen === 'tasks' ? [] : ([['?', 'these keys']] as [string, string][]))]} onClose={() => setHelp(false)} />}
     </>
   )
 }

@@ -29,7 +29,7 @@ const screens = []
 const screen = (name, hash, run) => screens.push({ name, hash, run })
 const text = (selector) => page.locator(selector).first().innerText()
 const has = async (selector, what, n = 1) => {
-  await page.locator(selector).first().waitFor().catch(() => {})
+  await page.locator(selector).nth(n - 1).waitFor().catch(() => {})
   expect((await page.locator(selector).count()) >= n, `${what}: there are ${await page.locator(selector).count()} of ${selector}`)
 }
 
@@ -94,6 +94,19 @@ screen('tasks', 'run/tasks?q=task-0', async () => {
   const before = await text('h2.task')
   await page.keyboard.press('j')
   await page.waitForFunction((b) => document.querySelector('h2.task')?.innerText !== b, before)
+  await page.keyboard.press('a')
+  await page.waitForFunction(() => /1 accepted/.test(document.querySelector('.side').innerText))
+  await page.keyboard.press('x')
+  await page.locator('.writing textarea').fill('it asks nothing')
+  await page.keyboard.press('Enter')
+  await page.waitForFunction(() => /1 rejected/.test(document.querySelector('.side').innerText))
+  await page.keyboard.press('k')
+  await page.keyboard.press('u')
+  await page.waitForFunction(() => /0 rejected/.test(document.querySelector('.side').innerText))
+  await page.keyboard.press('e')
+  await page.locator('.writing textarea').fill('What a person asks')
+  await page.keyboard.press('Control+Enter')
+  await page.locator('h2.task', { hasText: 'What a person asks' }).waitFor()
 })
 screen('evaluation', 'run/evaluation', async () => {
   await has('tbody .lane', 'intervals', 2)

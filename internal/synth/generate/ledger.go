@@ -191,3 +191,15 @@ func (l *Ledger) write(v any) error {
 
 // Close closes the file.
 func (l *Ledger) Close() error { return l.file.Close() }
+
+// PlaysOf are the plays that a ledger keeps, by their names, also while another process writes it; none where there is no ledger.
+func PlaysOf(path string) map[string]*Played {
+	data, err := os.ReadFile(path)
+	of, ours := headOf(data)
+	if err != nil || !ours {
+		return nil
+	}
+	l := &Ledger{played: map[string]*Played{}}
+	l.read(data, of)
+	return l.played
+}

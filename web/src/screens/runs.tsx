@@ -15,6 +15,7 @@ export interface Listed {
   steps: number
   rows: number
   error?: string
+  tasks?: boolean
 }
 
 export function Runs({ version }: { version: number }) {
@@ -38,8 +39,8 @@ export function Runs({ version }: { version: number }) {
                 <tbody>
                   {list.map((r) => (
                     <tr key={r.key}>
-                      <td><input type="checkbox" aria-label={'choose ' + r.key} checked={picked.includes(r.key)} onChange={() => pick((p) => (p.includes(r.key) ? p.filter((k) => k !== r.key) : [...p, r.key]))} /></td>
-                      <td><a href={href(r.key, 'overview')}>{visible(r.key)}</a></td>
+                      <td><input type="checkbox" disabled={r.tasks} aria-label={'choose ' + r.key} checked={picked.includes(r.key)} onChange={() => pick((p) => (p.includes(r.key) ? p.filter((k) => k !== r.key) : [...p, r.key]))} /></td>
+                      <td><a href={href(r.key, r.tasks ? 'tasks' : 'overview')}>{visible(r.key)}</a></td>
                       <td>{r.verb}</td>
                       <td>{date(r.created)}</td>
                       <td>{r.error ? <span className="bad">{visible(r.error)}</span> : <>{r.live && <i className="live" aria-hidden="true" />}{visible(r.state)}</>}</td>

@@ -1,10 +1,17 @@
-import { useMemo, useState } from 'react'
-import { useAnswer } from '../ask'
-import { Block, Empty, Text, useKeys, VirtualList, Waits } from '../parts'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { bundled, failureOf, send, useAnswer, type Failure } from '../ask'
+import { Block, Empty, Problem, Text, useKeys, VirtualList, Waits } from '../parts'
 import { change, href, type Place } from '../place'
 import { count, number, percent, visible, words } from '../words'
 
 interface Gold { name: string; arguments: unknown; asks?: string }
+interface Review { status: string; why?: string; edited?: string; steps: number }
+interface Play { name: string; results?: { status: string; text: string }[]; seen?: { status: string; text: string }[]; changed?: string[] }
+
+export const keys: [string, string][] = [
+  ['j k', 'next task, task before'], ['a', 'accept, and go to the next'], ['x', 'reject, with a reason'], ['e', 'edit what is asked'], ['u', 'undo the last decision on the task'], ['/', 'search'], ['?', 'these keys'],
+]
+
 interface Task {
   id: string
   task?: string
@@ -20,10 +27,12 @@ interface Task {
   kind: string
   attempts: number
   passed: number
+  review: Review
+  plays: Play[]
   provenance?: { by: string; version?: string; kind?: string; wording?: string; teacher?: string; quality?: number; proof?: string[]; seed?: number; servers?: Record<string, string>; reference?: { by: string; runs: number; passed: number } }
 }
 interface Cover { name: string; tasks: number; made: number }
-interface TasksOf { tasks: Task[]; tools: Cover[]; kinds: Cover[] }
+interface TasksOf { tasks: Task[]; left: string; tools: Cover[]; kinds: Cover[] }
 
 export function Tasks({ place, version }: { place: Place; version: number }) {
   const answer = useAnswer<TasksOf>('tasks', { run: place.run }, version)
@@ -33,14 +42,38 @@ export function Tasks({ place, version }: { place: Place; version: number }) {
 function List({ all, place }: { all: TasksOf; place: Place }) {
   const q = place.params.get('q') ?? ''
   const [typed, type] = useState(q)
+  const [decided, decide] = useState<Record<string, Review>>({})
+  const [writing, write] = useState<{ do: string; text: string }>()
+  const [failure, fail] = useState<Failure>()
+  const status = place.params.get('status') ?? ''
+  const reviewOf = (t: Task) => decided[t.id] ?? t.review
   const list = useMemo(() => {
     const parts = q.toLowerCase().split(/\s+/).filter(Boolean)
-    return all.tasks.filter((t) => parts.every((w) => `${t.id} ${t.asks} ${t.needs.join(' ')} ${t.kind} ${t.split} ${(t.tags ?? []).join(' ')}`.toLowerCase().includes(w)))
-  }, [all, q])
+    return all.tasks.filter((t) => (!status || t.id === place.params.get('task') || reviewOf(t).status === status) && parts.every((w) => `${t.id} ${t.asks} ${t.needs.join(' ')} ${t.kind} ${t.split} ${(t.tags ?? []).join(' ')}`.toLowerCase().includes(w)))
+  }, [all, q, status, decided])
   const id = place.params.get('task') ?? list[0]?.id
   const at = list.findIndex((t) => t.id === id)
   const choose = (i: number) => list[i] && change(place, { task: list[i].id })
-  useKeys({ j: () => choose(Math.min(list.length - 1, at + 1)), k: () => choose(Math.max(0, at - 1)), '/': () => document.getElementById('tasks-search')?.focus() })
+  const decideOn = async (what: string, more: { text?: string; why?: string } = {}) => {
+    if (!id) return
+    fail(undefined)
+    try {
+      const review = await send<Review>('review', { run: place.run }, { task: id, do: what, ...more })
+      decide((d) => ({ ...d, [id]: review }))
+      if (what === 'accept' || what === 'reject') choose(Math.min(list.length - 1, at + 1))
+    } catch (err) {
+      fail(failureOf(err))
+    }
+  }
+  const edit = () => at >= 0 && write({ do: 'edit', text: reviewOf(list[at]).edited ?? list[at].task ?? '' })
+  useKeys(
+    {
+      j: () => choose(Math.min(list.length - 1, at + 1)), k: () => choose(Math.max(0, at - 1)), '/': () => document.getElementById('tasks-search')?.focus(),
+      ...(bundled ? {} : { a: () => void decideOn('accept'), x: () => write({ do: 'reject', text: '' }), e: edit, u: () => void decideOn('undo') }),
+    },
+    !writing,
+  )
+  const tally = (s: string) => all.tasks.filter((t) => reviewOf(t).status === s).length
   if (all.tasks.length === 0) return <Empty>This run keeps no tasks. Runs of <code>hone train</code>, <code>eval</code> and <code>demo</code> do.</Empty>
   const set = (text: string) => {
     type(text)
@@ -50,21 +83,38 @@ function List({ all, place }: { all: TasksOf; place: Place }) {
     <div className="split">
       <div className="side">
         <label><span className="hide">Search tasks</span><input id="tasks-search" type="search" placeholder="words of a task, tool, kind, split" value={typed} onChange={(e) => set(e.target.value)} /></label>
-        <p className="quiet">{count(list.length, 'task')} of {all.tasks.length}</p>
+        <label>
+          <span className="hide">Status</span>
+          <select value={status} onChange={(e) => change(place, { status: e.target.value, task: '' })}>
+            <option value="">any status</option><option value="undecided">undecided</option><option value="accepted">accepted</option><option value="rejected">rejected</option>
+          </select>
+        </label>
+        <p className="quiet">{count(list.length, 'task')} of {all.tasks.length}: {tally('undecided')} undecided, {tally('accepted')} accepted, {tally('rejected')} rejected</p>
         <VirtualList count={list.length} height={46} at={at} label="Tasks">
           {(i) => {
             const t = list[i]
             return (
               <a key={t.id} className={'entry' + (i === at ? ' here' : '')} href={href(place.run, 'tasks', { ...Object.fromEntries(place.params), task: t.id })} aria-current={i === at ? 'true' : undefined}>
-                <Text className="clip">{t.asks || t.id}</Text>
-                <span className="quiet">{t.split} &middot; {t.kind || 'maker not recorded'}{t.attempts > 0 && ` \u00b7 ${t.passed} of ${t.attempts} pass`}</span>
+                <span className="clip"><Decided review={reviewOf(t)} /><Text>{reviewOf(t).edited || t.asks || t.id}</Text></span>
+                <span className="quiet clip">{t.split} &middot; {t.kind || 'maker not recorded'}{t.attempts > 0 && ` \u00b7 ${t.passed} of ${t.attempts} pass`}</span>
               </a>
             )
           }}
         </VirtualList>
       </div>
       <div className="main">
-        {at >= 0 ? <One t={list[at]} place={place} /> : <Empty>No task is like that. Take a word away.</Empty>}
+        {failure && <Problem failure={failure} />}
+        {!bundled && at >= 0 && (
+          <div className="bar">
+            <button onClick={() => void decideOn('accept')}>Accept <kbd>a</kbd></button>
+            <button onClick={() => write({ do: 'reject', text: '' })}>Reject <kbd>x</kbd></button>
+            <button onClick={edit}>Edit <kbd>e</kbd></button>
+            <button onClick={() => void decideOn('undo')}>Undo <kbd>u</kbd></button>
+            <span className="quiet">What is not rejected is in <code>{visible(all.left)}</code> with the first decision.</span>
+          </div>
+        )}
+        {writing && <Writing of={writing} write={write} done={(w) => void decideOn(w.do, w.do === 'edit' ? { text: w.text } : { why: w.text.trim() || undefined })} />}
+        {at >= 0 ? <One t={list[at]} review={reviewOf(list[at])} place={place} /> : <Empty>No task is like that. Take a word away.</Empty>}
         <h2>Coverage</h2>
         <div className="pair">
           <Covers title="tool" list={all.tools} total={all.tasks.length} set={set} />
@@ -93,7 +143,37 @@ function Covers({ title, list, total, set }: { title: string; list: Cover[]; tot
   )
 }
 
-function One({ t, place }: { t: Task; place: Place }) {
+function Decided({ review }: { review: Review }) {
+  const [sign, tone] = review.status === 'accepted' ? ['\u2713', 'good'] : review.status === 'rejected' ? ['\u2717', 'poor'] : ['\u00b7', 'none']
+  return <span className={'mark ' + tone} role="img" aria-label={review.status}>{sign}</span>
+}
+
+function Writing({ of, write, done }: { of: { do: string; text: string }; write: (w: typeof of | undefined) => void; done: (w: typeof of) => void }) {
+  const box = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => box.current?.focus(), [])
+  const keep = () => {
+    write(undefined)
+    done(of)
+  }
+  return (
+    <div className="writing">
+      <label>
+        {of.do === 'reject' ? 'Reject, because' : 'What is asked'}
+        <textarea ref={box} rows={of.do === 'reject' ? 2 : 4} value={of.text} onChange={(e) => write({ ...of, text: e.target.value })}
+          onKeyDown={(e) => {
+            if (e.key === 'Escape') write(undefined)
+            if (e.key === 'Enter' && (of.do === 'reject' || e.ctrlKey || e.metaKey)) {
+              e.preventDefault()
+              keep()
+            }
+          }} />
+      </label>
+      <div className="bar"><button onClick={keep}>Keep <kbd>{of.do === 'reject' ? 'Enter' : 'Ctrl+Enter'}</kbd></button><button onClick={() => write(undefined)}>Leave it <kbd>Esc</kbd></button></div>
+    </div>
+  )
+}
+
+function One({ t, review, place }: { t: Task; review: Review; place: Place }) {
   const p = t.provenance
   const facts: [string, string][] = [
     ['split', t.split], ['difficulty', t.difficulty ?? ''], ['tags', (t.tags ?? []).join(', ')], ['made by', p ? `${p.by} ${p.version ?? ''}` : 'not recorded, as of tasks that people wrote'], ['kind', p?.kind ?? ''],
@@ -103,12 +183,21 @@ function One({ t, place }: { t: Task; place: Place }) {
   ]
   return (
     <>
-      <h2 className="task"><Text>{t.asks || t.id}</Text></h2>
-      <p className="quiet"><Text>{t.id}</Text>{t.attempts > 0 && <> &middot; <a href={href(place.run, 'trajectories', { q: 'scenario:' + t.id })}>{count(t.attempts, 'attempt')}, {percent(t.passed / t.attempts)} pass</a></>}</p>
+      <h2 className="task"><Text>{review.edited || t.asks || t.id}</Text></h2>
+      {review.edited && <p className="quiet">It was: <Text>{t.asks}</Text></p>}
+      <p className="quiet"><Text>{t.id}</Text> &middot; {review.status}{review.why && <> because <Text>{review.why}</Text></>}{t.attempts > 0 && <> &middot; <a href={href(place.run, 'trajectories', { q: 'scenario:' + t.id })}>{count(t.attempts, 'attempt')}, {percent(t.passed / t.attempts)} pass</a></>}</p>
       <dl className="facts">{facts.filter(([, v]) => v).map(([n, v]) => <div key={n}><dt>{n}</dt><dd><Text>{v}</Text></dd></div>)}</dl>
       {(t.setup ?? []).length > 0 && <><h2>Set up</h2>{t.setup!.map((g, i) => <GoldCall key={i} g={g} />)}</>}
       {(t.gold ?? []).length > 0 && <><h2>Known good calls</h2>{t.gold!.map((g, i) => <GoldCall key={i} g={g} />)}</>}
       {t.gold_answer && <><h2>Known good answer</h2><Block>{t.gold_answer}</Block></>}
+      {t.plays.map((p) => (
+        <details key={p.name}>
+          <summary>The play that proved it: <Text>{p.name.slice(0, 16)}</Text></summary>
+          {(p.results ?? []).map((r, i) => <div key={i}><p className="quiet">call {i}: {words(r.status)}</p><Block className="small result">{r.text}</Block></div>)}
+          {(p.seen ?? []).map((r, i) => <div key={'s' + i}><p className="quiet">seen afterwards: {words(r.status)}</p><Block className="small">{r.text}</Block></div>)}
+          {(p.changed ?? []).map((c) => <p key={c} className="quiet"><Text>{c}</Text></p>)}
+        </details>
+      ))}
       <h2>Checks</h2>
       {(t.checks ?? []).length === 0 ? <p className="quiet">It has none: only a judge can score it.</p> : <ul className="checks">{t.checks!.map((c, i) => <li key={i}><b>{words(String(c.type))}</b> <Text className="args">{JSON.stringify(Object.fromEntries(Object.entries(c).filter(([k]) => k !== 'type')))}</Text></li>)}</ul>}
     </>
