@@ -1,9 +1,7 @@
 package formats
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -117,15 +115,9 @@ func (r *Report) unknownLines() []string {
 
 func (r *Report) leftAside() []string {
 	const shown = 12
-	all := slices.Sorted(maps.Keys(r.Aside))
-	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(r.Aside[b].Rows, r.Aside[a].Rows) })
-	var out []string
-	for i, what := range all {
-		if i == shown {
-			return append(out, fmt.Sprintf("left aside: %d more, see --json of hone data validate", len(all)-shown))
-		}
-		of := r.Aside[what]
-		out = append(out, fault.LeftAside(what, fmt.Sprintf("%s, the first at %s", fault.Count(of.Rows, "row"), of.First)))
+	all := fault.Asides{}
+	for what, of := range r.Aside {
+		all[what] = fault.Aside{Times: of.Rows, First: "at " + of.First}
 	}
-	return out
+	return all.Lines(shown, "row", "see --json of hone data validate")
 }

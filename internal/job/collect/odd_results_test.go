@@ -8,6 +8,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 )
 
 // What of results was not read as it came is counted and told, the most frequent first.
@@ -28,7 +29,7 @@ func TestOddResultsAreTold(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for i := range 20 {
-		odd[fmt.Sprint(i)] = &oddResult{1, "x"}
+		odd[fmt.Sprint(i)] = fault.Aside{Times: 1, First: "x"}
 	}
 	if got := odd.lines(); len(got) != 9 || !strings.HasPrefix(got[8], "left aside: 14 more") {
 		t.Errorf("%q", got)
