@@ -65,11 +65,11 @@ func (*clerk) Prompt(messages []chat.Message, _ []chat.Tool) ([]int32, error) {
 func (*clerk) Next([]chat.Message, int, []int32, []chat.Tool) ([]int32, string, error) {
 	return nil, "", nil
 }
-func (*clerk) Completion(chat.Message) ([]int32, error) { return nil, nil }
-func (*clerk) Parse([]int32) (chat.Message, string)     { return chat.Message{}, "" }
-func (*clerk) StopIDs() []int32                         { return []int32{0} }
-func (*clerk) NumSlots() int                            { return 1 }
-func (c *clerk) Feed(text string) []chat.Delta          { c.text += text; return nil }
+func (*clerk) Completion(chat.Message) ([]int32, error)          { return nil, nil }
+func (*clerk) Parse([]int32, []chat.Tool) (chat.Message, string) { return chat.Message{}, "" }
+func (*clerk) StopIDs() []int32                                  { return []int32{0} }
+func (*clerk) NumSlots() int                                     { return 1 }
+func (c *clerk) Feed(text string) []chat.Delta                   { c.text += text; return nil }
 func (c *clerk) Close() []chat.Delta {
 	if name, ok := strings.CutPrefix(c.text, "BUY "); ok {
 		return []chat.Delta{{Call: &chat.ToolCall{Name: "buy", Arguments: `{"name": "` + name + `"}`}}}
@@ -135,7 +135,7 @@ func server(t *testing.T, h *host.Host, url string) *serve.Server {
 		t.Fatal(err)
 	}
 	m := serve.Model{ID: "m", Sampler: &clerk{}, Renderer: &clerk{}, Decode: words, Encode: runes,
-		NewDecoder: func() serve.Decoder { return decoder{} }, Read: func([]int32, bool) serve.Reader { return &clerk{} }}
+		NewDecoder: func() serve.Decoder { return decoder{} }, Read: func([]int32, []chat.Tool) serve.Reader { return &clerk{} }}
 	s, err := serve.New(serve.Options{Models: []serve.Model{m}, Agent: &serve.Agent{Tools: gate.Wrap(set.Tools, nil), List: set.Catalog.Tools(),
 		MaxTurns: 8, MaxCalls: 8, MaxTime: time.Minute, MaxSessions: 2, Idle: time.Minute}})
 	if err != nil {

@@ -89,7 +89,7 @@ func (w watching) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, e
 func TestReadersKnowWhetherToolsAreOffered(t *testing.T) {
 	s := &sampler{says: "x"}
 	m, offered := model(s), false
-	m.Read = func(_ []int32, tools bool) Reader { offered = tools; return &reader{} }
+	m.Read = func(_ []int32, tools []chat.Tool) Reader { offered = len(tools) > 0; return &reader{} }
 	server, err := New(Options{Models: []Model{m}})
 	if err != nil {
 		t.Fatal(err)

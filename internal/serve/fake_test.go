@@ -45,7 +45,7 @@ func (runes) Completion(m chat.Message) ([]int32, error) {
 	}
 	return append(ids(m.Content), stopID), nil
 }
-func (runes) Parse(completion []int32) (chat.Message, string) {
+func (runes) Parse(completion []int32, _ []chat.Tool) (chat.Message, string) {
 	text := strings.TrimSuffix(text(completion), "\x00")
 	m := chat.Message{Role: chat.Assistant}
 	if inner, ok := strings.CutPrefix(text, "THINK "); ok {
@@ -91,7 +91,7 @@ func (r *reader) tell(content string) []chat.Delta {
 }
 
 func (r *reader) Close() (out []chat.Delta) {
-	m, _ := runes{}.Parse(ids(r.text + "\x00")) // which takes a stop id off
+	m, _ := runes{}.Parse(ids(r.text+"\x00"), nil) // which takes a stop id off
 	if m.ReasoningContent != "" {
 		out = append(out, chat.Delta{Reasoning: m.ReasoningContent})
 	}

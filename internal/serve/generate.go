@@ -270,7 +270,7 @@ func (s *Server) reading(x *exchange, q *request, prompt []int32, messages []cha
 	r := &reading{decoder: m.NewDecoder(), ends: m.Renderer.StopIDs(), stops: q.sampling.Stop,
 		first: nextCall(messages), unique: newID("")[1:], message: chat.Message{Role: chat.Assistant}}
 	if r.reader = (&plainReader{}); q.prompts == nil && q.raw == nil {
-		r.reader = m.Read(prompt, len(q.promptTools()) > 0)
+		r.reader = m.Read(prompt, q.promptTools())
 		if q.choice.mode == choiceRequired && len(q.sampling.Stop) == 0 && m.Shape != nil && m.Shape.Read != nil { // a stop text may end a call anywhere
 			r.reader = m.Shape.Read(prompt)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"hone/internal/chat"
 	"hone/internal/episode/rollout"
 	"hone/internal/fault"
 	"hone/internal/policy"
@@ -25,10 +26,10 @@ type Model struct {
 	Root, Parent string
 	MaxContext   int // tokens of prompt and completion; 0: not told
 	Renderer     rollout.Renderer
-	// NewDecoder starts the decoding of a completion, Read the reading of its text, given the prompt and whether calls may be in it:
-	// where no tools were offered, what looks like a call is text.
+	// NewDecoder starts the decoding of a completion, Read the reading of its text, given the prompt and the tools that it may call:
+	// where none were offered, what looks like a call is text.
 	NewDecoder func() Decoder
-	Read       func(prompt []int32, tools bool) Reader
+	Read       func(prompt []int32, tools []chat.Tool) Reader
 	// Encode turns text into ids, in which special tokens are recognised; Decode turns ids into text. A character cut in half may
 	// give anything.
 	Encode    func(text string) []int32

@@ -25,7 +25,7 @@ import (
 
 func model(s *sampler) Model {
 	return Model{ID: "m", Sampler: s, Renderer: runes{}, Decode: text, VocabSize: 0x110000,
-		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32, bool) Reader { return &reader{} }, Encode: ids}
+		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32, []chat.Tool) Reader { return &reader{} }, Encode: ids}
 }
 
 func start(t *testing.T, s *sampler, change func(*Options)) *httptest.Server {

@@ -129,7 +129,7 @@ func stream(url string, prompt []int32, tokens int, start time.Time) (first floa
 // listen serves a sampler of ids that stand for no text.
 func (b *bench) listen(s policy.Sampler) (url string, stop func(), err error) {
 	server, err := serve.New(serve.Options{MaxQueue: 1024, Models: []serve.Model{{ID: "m", Sampler: s, Renderer: idsOnly{}, MaxContext: 1 << 20,
-		NewDecoder: func() serve.Decoder { return letters{} }, Read: func([]int32, bool) serve.Reader { return nil },
+		NewDecoder: func() serve.Decoder { return letters{} }, Read: func([]int32, []chat.Tool) serve.Reader { return nil },
 		Encode: func(string) []int32 { return nil }, Decode: func(ids []int32) string { return strings.Repeat("x", len(ids)) }}}})
 	if err != nil {
 		return "", nil, err
@@ -151,9 +151,9 @@ func (idsOnly) Prompt([]chat.Message, []chat.Tool) ([]int32, error) { return nil
 func (idsOnly) Next([]chat.Message, int, []int32, []chat.Tool) ([]int32, string, error) {
 	return nil, "", nil
 }
-func (idsOnly) Completion(chat.Message) ([]int32, error) { return nil, nil }
-func (idsOnly) Parse([]int32) (chat.Message, string)     { return chat.Message{}, "" }
-func (idsOnly) StopIDs() []int32                         { return nil }
+func (idsOnly) Completion(chat.Message) ([]int32, error)          { return nil, nil }
+func (idsOnly) Parse([]int32, []chat.Tool) (chat.Message, string) { return chat.Message{}, "" }
+func (idsOnly) StopIDs() []int32                                  { return nil }
 
 // letters is the decoder: a letter for each id.
 type letters struct{}

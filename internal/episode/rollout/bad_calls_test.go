@@ -65,14 +65,14 @@ func TestMalformedCallsAreToldOf(t *testing.T) {
 // half reads the calls before a malformed one, as some formats do.
 type half struct{ policytest.Renderer }
 
-func (h half) Parse(completion []int32) (m chat.Message, parseError string) {
+func (h half) Parse(completion []int32, tools []chat.Tool) (m chat.Message, parseError string) {
 	text := strings.TrimSuffix(policytest.Text(completion), "\x00")
 	if before, broken := strings.CutSuffix(text, "<call>{"); broken {
-		m, _ = h.Renderer.Parse(policytest.IDs(before))
+		m, _ = h.Renderer.Parse(policytest.IDs(before), tools)
 		m.Content += "<call>{"
 		return m, "a call that does not end"
 	}
-	return h.Renderer.Parse(completion)
+	return h.Renderer.Parse(completion, tools)
 }
 
 // overhearing is a user who keeps what is said to it.

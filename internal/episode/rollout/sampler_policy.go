@@ -24,9 +24,10 @@ type Renderer interface {
 	// Completion renders an assistant message as it would have been sampled, its stop id last (for SFT).
 	Completion(m chat.Message) ([]int32, error)
 	// Parse reads a sampled completion back as the assistant message it is: its reasoning, by the rules of the model's
-	// family, its content, and its calls, numbered from 0. A malformed or unterminated call is parseError, and its text
-	// stays in the content; so is reasoning that does not end.
-	Parse(completion []int32) (m chat.Message, parseError string)
+	// family, its content, and its calls, numbered from 0, whose values are typed by the tools' schemas where the form
+	// writes all of them as text. A malformed or unterminated call is parseError, and its text stays in the content; so is
+	// reasoning that does not end.
+	Parse(completion []int32, tools []chat.Tool) (m chat.Message, parseError string)
 	StopIDs() []int32
 }
 
@@ -73,7 +74,7 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 	s.apart = s.apart || s.turn < len(said) && !slices.Equal(bridge, said[s.turn].BridgeIDs)
 	if s.turn < len(said) && !s.apart {
 		c := said[s.turn]
-		return s.reply(bridge, rewrite, len(messages), policy.Completion{IDs: c.CompletionIDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion}, c.Forced), nil
+		return s.reply(bridge, rewrite, len(messages), policy.Completion{IDs: c.CompletionIDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion}, tools, c.Forced), nil
 	}
 	held, err := s.constraint(tools)
 	if err != nil {
@@ -96,7 +97,7 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 	if len(c.IDs) == 0 || len(c.IDs) != len(c.SamplerLogprobs) {
 		return environment.Reply{}, fmt.Errorf("sampling: %d ids with %d logprobs", len(c.IDs), len(c.SamplerLogprobs))
 	}
-	reply := s.reply(bridge, rewrite, len(messages), c, held != nil)
+	reply := s.reply(bridge, rewrite, len(messages), c, tools, held != nil)
 	if c.FinishReason != policy.FinishLength {
 		return reply, nil
 	}
@@ -109,10 +110,10 @@ func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat
 	return reply, nil
 }
 
-// reply reads a completion as the message at.
-func (s *sampled) reply(bridge []int32, rewrite string, at int, c policy.Completion, forced bool) environment.Reply {
+// reply reads a completion as the message at, which may call tools.
+func (s *sampled) reply(bridge []int32, rewrite string, at int, c policy.Completion, tools []chat.Tool, forced bool) environment.Reply {
 	s.turn, s.ids, s.said, s.last = s.turn+1, append(s.ids, c.IDs...), at, c.IDs
-	m, parseError := s.Renderer.Parse(c.IDs)
+	m, parseError := s.Renderer.Parse(c.IDs, tools)
 	return environment.Reply{Turn: &trajectory.Turn{Forced: forced, BridgeIDs: bridge, Rewrite: rewrite, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs,
 		PolicyVersion: c.PolicyVersion, ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls, ParseError: parseError}}
 }

@@ -138,7 +138,7 @@ func (j *here) Ask(ctx context.Context, q judge.Question) (judge.Reply, error) {
 	if err != nil {
 		return judge.Reply{}, err
 	}
-	m, _ := j.policy.Renderer.Parse(said.IDs)
+	m, _ := j.policy.Renderer.Parse(said.IDs, nil)
 	free := 0.0
 	return judge.Reply{Text: m.Content, PromptTokens: len(prompt), CompletionTokens: len(said.IDs), Cost: &free}, nil
 }

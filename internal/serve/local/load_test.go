@@ -75,7 +75,7 @@ func (s *shelf) Unload(m serve.Model) {
 
 func (s *shelf) model(name string) serve.Model {
 	return serve.Model{ID: name, Sampler: s.sampler, Renderer: noText{}, Adapter: policy.NoAdapter, NewDecoder: func() serve.Decoder { return letters{} },
-		Read: func([]int32, bool) serve.Reader { return nil }, Encode: func(string) []int32 { return nil }, Decode: func([]int32) string { return "" }}
+		Read: func([]int32, []chat.Tool) serve.Reader { return nil }, Encode: func(string) []int32 { return nil }, Decode: func([]int32) string { return "" }}
 }
 
 // noText is a renderer of a model that is asked for ids, and letters its decoder.
@@ -85,9 +85,9 @@ func (noText) Prompt([]chat.Message, []chat.Tool) ([]int32, error) { return nil,
 func (noText) Next([]chat.Message, int, []int32, []chat.Tool) ([]int32, string, error) {
 	return nil, "", nil
 }
-func (noText) Completion(chat.Message) ([]int32, error) { return nil, nil }
-func (noText) Parse([]int32) (chat.Message, string)     { return chat.Message{}, "" }
-func (noText) StopIDs() []int32                         { return nil }
+func (noText) Completion(chat.Message) ([]int32, error)          { return nil, nil }
+func (noText) Parse([]int32, []chat.Tool) (chat.Message, string) { return chat.Message{}, "" }
+func (noText) StopIDs() []int32                                  { return nil }
 
 type letters struct{}
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"hone/internal/basemodel"
+	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/engine"
 	"hone/internal/fault"
@@ -154,16 +155,16 @@ func (p *places) model(name string, r render.Renderer) serve.Model {
 	tok := p.base.Text.Tokenizer
 	m := serve.Model{ID: name, Sampler: p.sampler, Renderer: r, Decode: tok.Decode, Encode: tok.Encode, Token: tok.Token, MaxContext: p.options.Context,
 		NewDecoder: func() serve.Decoder { return tok.NewDecoder() }, Failed: p.sampler.Failed,
-		Read: func(prompt []int32, tools bool) serve.Reader {
-			if !tools {
-				return r.Reader(prompt).WithoutCalls()
+		Read: func(prompt []int32, tools []chat.Tool) serve.Reader {
+			if len(tools) == 0 {
+				return r.Reader(prompt, nil).WithoutCalls()
 			}
-			return r.Reader(prompt)
+			return r.Reader(prompt, tools)
 		},
 		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words, Opens: r.Opens}}
 	if frame, ok := r.ToolFormat().Frame(); ok {
 		held := grammar.Frame(frame)
-		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader { return r.Reader(prompt).Held(frame) }
+		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader { return r.Reader(prompt, nil).Held(frame) }
 	}
 	return m
 }

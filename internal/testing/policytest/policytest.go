@@ -138,7 +138,7 @@ func Call(name, arguments string) string {
 func Think(text string) string { return "<think>" + text + "</think>" }
 
 // Parse implements rollout.Renderer.
-func (Renderer) Parse(completion []int32) (m chat.Message, parseError string) {
+func (Renderer) Parse(completion []int32, _ []chat.Tool) (m chat.Message, parseError string) {
 	m.Role = chat.Assistant
 	rest := strings.TrimSuffix(Text(completion), "\x00")
 	if inner, opens := strings.CutPrefix(rest, "<think>"); opens {

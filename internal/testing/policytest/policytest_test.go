@@ -52,11 +52,11 @@ func TestRenderer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, parseError := r.Parse(ids); !reflect.DeepEqual(m, want) || parseError != "" {
+	if m, parseError := r.Parse(ids, nil); !reflect.DeepEqual(m, want) || parseError != "" {
 		t.Errorf("Parse = %+v, %q", m, parseError)
 	}
 	for _, text := range []string{"<call>{", `<call>{"name": }</call>`, `<call>{}</call>`} {
-		if m, parseError := r.Parse(policytest.IDs(text)); parseError == "" || m.ToolCalls != nil || m.Content != text {
+		if m, parseError := r.Parse(policytest.IDs(text), nil); parseError == "" || m.ToolCalls != nil || m.Content != text {
 			t.Errorf("Parse(%s) = %+v, %q", text, m, parseError)
 		}
 	}

@@ -96,7 +96,7 @@ func TestParseInvertsCompletion(t *testing.T) {
 			t.Fatal("the stop id is not last")
 		}
 		for _, completion := range [][]int32{ids, ids[:len(ids)-1]} {
-			got, parseError := c.Parse(completion)
+			got, parseError := c.Parse(completion, nil)
 			if got.Content != m.Content || !slices.Equal(got.ToolCalls, m.ToolCalls) || parseError != "" {
 				t.Fatalf("got %+v %q, want %+v", got, parseError, m)
 			}
@@ -136,7 +136,7 @@ func TestNextClosesTheMessage(t *testing.T) {
 		"stopped":        {append(slices.Clone(cut), c.StopIDs()[0]), rest},
 		"end in content": {c.tok.EncodeOrdinary("<|im_end|>"), "<|im_end|>" + rest},
 	} {
-		m, _ := c.Parse(g.completion)
+		m, _ := c.Parse(g.completion, nil)
 		messages := []chat.Message{{Role: chat.User, Content: "q"}, m, {Role: chat.ToolRole, Content: "a"}, {Role: chat.ToolRole, Content: "b"}}
 		got, rewrite, err := c.Next(messages, 1, g.completion, nil)
 		if err != nil || rewrite != "" || !slices.Equal(got, c.tok.Encode(g.want)) {
@@ -148,7 +148,7 @@ func TestNextClosesTheMessage(t *testing.T) {
 func TestParseKeepsBadCalls(t *testing.T) {
 	c := newChatML(t, Options{})
 	const text = "x\n<tool_call>\n{\"name\": \"hash\""
-	m, parseError := c.Parse(append(c.tok.EncodeOrdinary(text), c.StopIDs()[0]))
+	m, parseError := c.Parse(append(c.tok.EncodeOrdinary(text), c.StopIDs()[0]), nil)
 	if m.Content != text || len(m.ToolCalls) != 0 || !strings.Contains(parseError, "unterminated") {
 		t.Errorf("got %+v %q", m, parseError)
 	}

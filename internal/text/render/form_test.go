@@ -84,7 +84,7 @@ func TestACompletionIsOneCall(t *testing.T) {
 				}
 			}
 		}
-		m, parseError := r.Parse(ids)
+		m, parseError := r.Parse(ids, nil)
 		if parseError != "" || len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != tool.Name || m.Content != "" {
 			t.Fatalf("%q: %+v, %s", tok.Decode(ids), m, parseError)
 		}
@@ -188,7 +188,7 @@ func TestACompletionWithoutACall(t *testing.T) {
 				rest = ""
 			}
 		}
-		if m, parseError := r.Parse(append(ids, r.StopIDs()[0])); len(m.ToolCalls) > 0 || parseError != "" {
+		if m, parseError := r.Parse(append(ids, r.StopIDs()[0]), nil); len(m.ToolCalls) > 0 || parseError != "" {
 			t.Fatalf("%q: %+v, %s", tok.Decode(ids), m, parseError)
 		}
 	})

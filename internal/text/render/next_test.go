@@ -52,7 +52,7 @@ func TestEpisodesArePromptedAsServed(t *testing.T) {
 				if odd == text {
 					completion = ids
 				}
-				m, parseError := r.Parse(completion)
+				m, parseError := r.Parse(completion, nil)
 				if parseError != "" {
 					t.Skip(parseError)
 				}

@@ -18,8 +18,8 @@ import (
 // Renderer is what a Vendor is.
 type Renderer interface {
 	rollout.Renderer
-	// Reader reads a completion's text as it grows; prompt is what it was sampled behind.
-	Reader(prompt []int32) *Reader
+	// Reader reads a completion's text as it grows; prompt is what it was sampled behind, tools what it may call.
+	Reader(prompt []int32, tools []chat.Tool) *Reader
 	// Opens returns the tag that ends the reasoning where a prompt has begun it, and "" where it has not.
 	Opens(prompt []int32) string
 	// Closes returns the tag that ends the model's reasoning, and "" where it has none.

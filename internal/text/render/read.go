@@ -21,8 +21,8 @@ func (v *Vendor) Read(completion []int32, o ReadOptions) toolcall.Result {
 }
 
 // Parse is Read for rollouts: strict, and as a message.
-func (v *Vendor) Parse(completion []int32) (m chat.Message, parseError string) {
-	r := v.readAny(completion, toolcall.Options{})
+func (v *Vendor) Parse(completion []int32, tools []chat.Tool) (m chat.Message, parseError string) {
+	r := v.readAny(completion, toolcall.Options{Tools: tools})
 	return chat.Message{Role: chat.Assistant, ReasoningContent: r.Reasoning, Content: r.Content, ToolCalls: r.Calls}, r.Err
 }
 

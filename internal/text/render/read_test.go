@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestReadInvertsCompletion(t *testing.T) {
 						if !said || !thought || r.Err != "" || !slices.EqualFunc(r.Calls, m.ToolCalls, sameCall) {
 							t.Fatalf("%q is read as %+v, want %+v", v.tok.Decode(completion), r, m)
 						}
-						got, parseError := v.Parse(completion)
+						got, parseError := v.Parse(completion, nil)
 						if got.Role != chat.Assistant || got.ReasoningContent != r.Reasoning || got.Content != r.Content || !slices.Equal(got.ToolCalls, r.Calls) || parseError != "" {
 							t.Fatalf("got %+v %q, want %+v", got, parseError, r)
 						}
@@ -72,7 +73,7 @@ func TestNextOfVendor(t *testing.T) {
 		"role as the stop":   {unended, append(text(unended, "\n<think></think>\nx"), id(unended, "<|observation|>")), result[:1], "\n<tool_response>\na\n</tool_response><|assistant|>"},
 		"role not written":   {unended, text(unended, "\n<think></think>\nx"), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>\nq<|assistant|>"},
 	} {
-		m, _ := g.v.Parse(g.completion)
+		m, _ := g.v.Parse(g.completion, nil)
 		if g.v == opens {
 			m.Content, m.ReasoningContent = "", "x"
 		}
@@ -343,5 +344,39 @@ func TestSpansOfChatML(t *testing.T) {
 	}
 	if _, err := c.Sequences([]chat.Message{{Role: "critic"}}, 0, nil); !isUsage(err) {
 		t.Error("an unknown role")
+	}
+}
+
+// Where a form writes all values as text, the tools' schemas say what they are, in rollouts and in what is served alike.
+func TestValuesAreTypedByTheTools(t *testing.T) {
+	tools := []chat.Tool{{Name: "f", InputSchema: json.RawMessage(`{"allOf": [{"properties": {"zip": {"type": "string"}, "n": {"type": "integer"}}}]}`)}}
+	for form, text := range map[string]string{
+		"qwen3_coder": "<tool_call>\n<function=f>\n<parameter=zip>\n01234\n</parameter>\n<parameter=n>\n7\n</parameter>\n<parameter=more>\n7\n</parameter>\n</function>\n</tool_call>",
+		"glm45":       "<tool_call>f\n<arg_key>zip</arg_key>\n<arg_value>7</arg_value>\n<arg_key>n</arg_key>\n<arg_value>7</arg_value>\n</tool_call>",
+		"minimax_m2":  "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"zip\">7</parameter>\n<parameter name=\"n\">7</parameter>\n</invoke>\n</minimax:tool_call>",
+	} {
+		f, err := toolcall.ByName(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := *newVendor(t, own("thinker"), nil)
+		v.format = f
+		for _, told := range [][]chat.Tool{tools, nil} {
+			ids := v.tok.EncodeOrdinary(text)
+			m, parseError := v.Parse(ids, told)
+			if parseError != "" || len(m.ToolCalls) != 1 {
+				t.Fatalf("%s: %+v, %s", form, m, parseError)
+			}
+			var values struct{ Zip, N any }
+			if err := json.Unmarshal([]byte(m.ToolCalls[0].Arguments), &values); err != nil {
+				t.Fatal(err)
+			}
+			if _, isText := values.Zip.(string); values.N != 7.0 || isText != (told != nil || form == "qwen3_coder") { // 01234 is no number
+				t.Errorf("%s, tools %v: %s", form, told != nil, m.ToolCalls[0].Arguments)
+			}
+			if served, _ := readParts(v.Reader(nil, told), []string{text[:40], text[40:]}); !slices.Equal(served.ToolCalls, m.ToolCalls) {
+				t.Errorf("%s, tools %v: served is %+v, sampled %+v", form, told != nil, served.ToolCalls, m.ToolCalls)
+			}
+		}
 	}
 }

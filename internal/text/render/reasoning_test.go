@@ -69,7 +69,7 @@ func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			sampled := v.tok.Encode(c.sampled)
-			m, parseError := v.Parse(sampled)
+			m, parseError := v.Parse(sampled, nil)
 			if parseError != "" || m.Role != chat.Assistant || m.ReasoningContent != c.want.ReasoningContent || m.Content != c.want.Content ||
 				len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != "hash" || m.ToolCalls[0].Arguments != `{"text": "a"}` {
 				t.Fatalf("%q is read as %+v, %s", c.sampled, m, parseError)

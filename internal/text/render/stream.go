@@ -30,9 +30,9 @@ func (r reasoning) reader(f toolcall.Format, opened bool, o toolcall.Options) *R
 // openingTail is more tokens than any template writes behind the tag that opens reasoning.
 const openingTail = 64
 
-// Reader returns a reader of the completion of a prompt, without options: strict, as Parse.
-func (v *Vendor) Reader(prompt []int32) *Reader {
-	return v.reasoning.reader(v.format, v.Opens(prompt) != "", toolcall.Options{})
+// Reader returns a reader of the completion of a prompt: strict, and by the tools' schemas, as Parse.
+func (v *Vendor) Reader(prompt []int32, tools []chat.Tool) *Reader {
+	return v.reasoning.reader(v.format, v.Opens(prompt) != "", toolcall.Options{Tools: tools})
 }
 
 // WithoutCalls makes r, which has read nothing yet, one that finds no calls: where no tools were offered, what looks like one is text. In

@@ -127,7 +127,7 @@ func TestReaderKnowsThePrompt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, _ := readParts(v.Reader(prompt), []string{"Hm.\n</think>\n\nYes."})
+		m, _ := readParts(v.Reader(prompt, nil), []string{"Hm.\n</think>\n\nYes."})
 		if thought := m.ReasoningContent == "Hm." && m.Content == "Yes."; thought != opened {
 			t.Errorf("%s: read as %+v", name, m)
 		}

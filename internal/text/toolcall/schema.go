@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 	"hone/internal/text/toolcall/repair"
 )
 
-// maxSchemaDepth bounds references and alternatives in a schema.
+// maxSchemaDepth bounds how deep references and alternatives of a schema are followed.
 const maxSchemaDepth = 16
 
 // types knows which JSON types the tools allow for each of their parameters.
@@ -32,9 +33,10 @@ type node struct {
 	AnyOf      []json.RawMessage          `json:"anyOf"`
 	OneOf      []json.RawMessage          `json:"oneOf"`
 	AllOf      []json.RawMessage          `json:"allOf"`
+	Then       json.RawMessage            `json:"then"`
+	Else       json.RawMessage            `json:"else"`
+	ID         string                     `json:"$id"`
 	Ref        string                     `json:"$ref"`
-	Defs       map[string]json.RawMessage `json:"$defs"`
-	Defined    map[string]json.RawMessage `json:"definitions"`
 	Properties map[string]json.RawMessage `json:"properties"`
 	Additional json.RawMessage            `json:"additionalProperties"`
 	Required   json.RawMessage            `json:"required"`
@@ -62,7 +64,7 @@ func (t *types) parameters(tool string) map[string][]string {
 		parameters = map[string][]string{}
 		for _, x := range t.tools {
 			if x.Name == tool {
-				readTypes(x.InputSchema, parameters)
+				newWalk(x.InputSchema).parameters(x.InputSchema, maxSchemaDepth, parameters)
 			}
 		}
 		t.known[tool] = parameters
@@ -70,18 +72,59 @@ func (t *types) parameters(tool string) map[string][]string {
 	return parameters
 }
 
-func readTypes(schema []byte, out map[string][]string) {
-	var root node
-	if json.Unmarshal(schema, &root) != nil {
+// walk goes over a part of a schema and what it refers to, each reference once.
+type walk struct {
+	root     []byte // the whole schema
+	followed map[string]bool
+}
+
+func newWalk(root []byte) *walk { return &walk{root, map[string]bool{}} }
+
+// parameters collects the types of the parameters that a schema names, itself or in its parts and alternatives.
+func (w *walk) parameters(schema []byte, depth int, out map[string][]string) {
+	var n node
+	if depth == 0 || json.Unmarshal(schema, &n) != nil {
 		return
 	}
-	for name, property := range root.Properties {
-		out[name] = root.types(property, maxSchemaDepth)
+	for name, property := range n.Properties {
+		out[name] = append(out[name], newWalk(w.root).types(property, maxSchemaDepth)...)
+	}
+	for _, part := range slices.Concat(n.AllOf, n.AnyOf, n.OneOf, []json.RawMessage{n.Then, n.Else, w.refer(n.Ref)}) {
+		w.parameters(part, depth-1, out)
 	}
 }
 
-// types collects the types that a schema allows, through alternatives and local references.
-func (root *node) types(schema []byte, depth int) (out []string) {
+// refer is what a reference within the schema names, nil where that is nothing, or was followed before.
+func (w *walk) refer(ref string) json.RawMessage {
+	base, fragment, found := strings.Cut(ref, "#")
+	pointer, err := url.PathUnescape(fragment)
+	if w.followed[ref] || !found || err != nil {
+		return nil
+	}
+	w.followed[ref] = true
+	if base != "" {
+		var n node
+		if json.Unmarshal(w.root, &n) != nil || n.ID != base {
+			return nil
+		}
+	}
+	at := json.RawMessage(w.root)
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		var object map[string]json.RawMessage
+		var list []json.RawMessage
+		if json.Unmarshal(at, &object) == nil {
+			at = object[token]
+		} else if i, err := strconv.Atoi(token); err == nil && json.Unmarshal(at, &list) == nil && i >= 0 && i < len(list) {
+			at = list[i]
+		} else {
+			return nil
+		}
+	}
+	return at
+}
+
+// types collects the types that a schema allows, through alternatives and references.
+func (w *walk) types(schema []byte, depth int) (out []string) {
 	var n node
 	if depth == 0 || json.Unmarshal(schema, &n) != nil {
 		return nil
@@ -98,16 +141,8 @@ func (root *node) types(schema []byte, depth int) (out []string) {
 	for _, value := range append(n.Enum, n.Const) {
 		out = append(out, typeOf(value)...)
 	}
-	for _, alternatives := range [][]json.RawMessage{n.AnyOf, n.OneOf, n.AllOf} {
-		for _, a := range alternatives {
-			out = append(out, root.types(a, depth-1)...)
-		}
-	}
-	if name, ok := strings.CutPrefix(n.Ref, "#/$defs/"); ok {
-		out = append(out, root.types(root.Defs[name], depth-1)...)
-	}
-	if name, ok := strings.CutPrefix(n.Ref, "#/definitions/"); ok {
-		out = append(out, root.types(root.Defined[name], depth-1)...)
+	for _, part := range slices.Concat(n.AnyOf, n.OneOf, n.AllOf, []json.RawMessage{w.refer(n.Ref)}) {
+		out = append(out, w.types(part, depth-1)...)
 	}
 	if len(out) == 0 {
 		out = n.meant()

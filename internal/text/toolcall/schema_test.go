@@ -50,3 +50,33 @@ func TestTyped(t *testing.T) {
 		}
 	}
 }
+
+// Parameters are typed wherever a schema names them, and whatever form a reference within it has.
+func TestParametersInPartsOfASchema(t *testing.T) {
+	for _, schema := range []string{
+		`{"type": "object", "allOf": [{"properties": {"x": {"type": "string"}}}]}`,
+		`{"type": "object", "anyOf": [{"properties": {"y": {"type": "integer"}}}, {"properties": {"x": {"type": "string"}}}]}`,
+		`{"oneOf": [{"allOf": [{"properties": {"x": {"type": "string"}}}]}]}`,
+		`{"if": {"required": ["y"]}, "then": {"properties": {"x": {"type": "string"}}}}`,
+		`{"if": {"required": ["y"]}, "else": {"properties": {"x": {"type": "string"}}}}`,
+		`{"$ref": "#/$defs/Input", "$defs": {"Input": {"properties": {"x": {"type": "string"}}}}}`,
+		`{"properties": {"y": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "x": {"$ref": "#/properties/y/anyOf/0"}}}`,
+		`{"properties": {"x": {"$ref": "#/$defs/a~1b"}}, "$defs": {"a/b": {"type": "string"}}}`,
+		`{"properties": {"x": {"$ref": "#/$defs/a%20b"}}, "$defs": {"a b": {"type": "string"}}}`,
+		`{"$id": "https://example.com/s.json", "properties": {"x": {"$ref": "https://example.com/s.json#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
+		`{"properties": {"x": {"$ref": "#/components/schemas/A"}}, "components": {"schemas": {"A": {"type": "string"}}}}`,
+		`{"properties": {"x": {"type": "string"}}, "anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}]}`,
+	} {
+		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}}}
+		if got := types.typedValue("f", "x", "7", "", &call{}); got != `"7"` {
+			t.Errorf("%s: got %s", schema, got)
+		}
+	}
+	for _, schema := range []string{`{"properties": {"x": {"$ref": "#/nowhere/0"}}}`, `{"properties": {"x": {"$ref": "other.json#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
+		`{"properties": {"x": {"$ref": "#%zz"}}}`, `{"properties": {"x": {"$ref": "#/allOf/7"}}, "allOf": []}`} {
+		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}}}
+		if got := types.typedValue("f", "x", "7", "", &call{}); got != "7" {
+			t.Errorf("%s: got %s, and nothing says that it is a text", schema, got)
+		}
+	}
+}
