@@ -1,9 +1,13 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -27,37 +31,94 @@ func answered(t *testing.T, s *sampler, path, body string) *httptest.ResponseRec
 	return w
 }
 
-// Tools of a provider's and what was said of them are left out and named; functions are kept.
-func TestToolsOfOthersAreLeftOut(t *testing.T) {
+// What of a request is not taken is counted and named; tools of a provider's among it, whose functions are kept.
+func TestWhatIsLeftAsideOfARequest(t *testing.T) {
 	const f = `{"type":"function","name":"f","parameters":{}}`
 	const chatF = `{"type":"function","function":{"name":"f","parameters":{}}}`
-	codex := responsesHi + `,"client_metadata":{"x-codex":"1"},"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"medium","summary":"auto"},"text":{"verbosity":"low"},` +
-		`"prompt_cache_key":"k","parallel_tool_calls":false,"tool_choice":"auto","tools":[` + f + `,{"type":"custom","name":"apply_patch","format":{"type":"grammar"}},` +
-		`{"type":"namespace","name":"mcp__time__","tools":[` + f + `]},{"type":"web_search","external_web_access":true}]`
-	for _, x := range []struct{ name, path, body, out, prompt string }{
-		{"Codex", "/v1/responses", codex, "custom apply_patch, namespace mcp__time__, web_search", "[f]user:hi\n"},
-		{"all of them", "/v1/responses", responsesHi + `,"tools":[{"type":"local_shell"},{"type":"image_generation"},{"type":"mcp","server_label":"x"}]`, "local_shell, image_generation, mcp", "user:hi\n"},
-		{"none", "/v1/responses", responsesHi + `,"tools":[` + f + `]`, "", "[f]user:hi\n"},
-		{"chat completions", "/v1/chat/completions", hi + `,"tools":[` + chatF + `,{"type":"custom","custom":{"name":"x"}},{"type":"web_search_preview"}]`, "custom, web_search_preview", "[f]user:hi\n"},
-		{"messages", "/v1/messages", anthropicHi + `,"tools":[{"name":"f","input_schema":{}},{"type":"web_search_20250305","name":"web_search"},{"type":"bash_20250124","name":"bash"}]`,
-			"web_search_20250305 web_search, bash_20250124 bash", "[f]user:hi\n"},
-		{"a name of other letters", "/v1/responses", responsesHi + `,"tools":[{"type":"custom","name":"été\n"}]`, "custom ?t?", "user:hi\n"},
+	for _, x := range []struct {
+		name, path, body, prompt string
+		aside                    []string
+	}{
+		{"Codex", "/v1/responses", responsesHi + `,"client_metadata":{"x-codex":"1"},"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"medium","summary":"auto"},"text":{"verbosity":"low"},` +
+			`"prompt_cache_key":"k","parallel_tool_calls":false,"tool_choice":"auto","tools":[` + f + `,{"type":"custom","name":"apply_patch","format":{"type":"grammar"}},` +
+			`{"type":"namespace","name":"mcp__time__","tools":[` + f + `]},{"type":"web_search","external_web_access":true}]`, "[f]user:hi\n",
+			[]string{"the field verbosity, in 1 place, the first at text", "the include reasoning.encrypted_content, in 1 place, the first at include", "the parameter client_metadata, in 1 place, the first at the top",
+				"the parameter prompt_cache_key, in 1 place, the first at the top", "the parameter reasoning, in 1 place, the first at the top", "the tool apply_patch of type custom, in 1 place, the first at tools[1]",
+				"the tool mcp__time__ of type namespace, in 1 place, the first at tools[2]", "the tool of type web_search, in 1 place, the first at tools[3]"}},
+		{"other tools alone", "/v1/responses", responsesHi + `,"tools":[{"type":"local_shell"},{"type":"mcp","server_label":"x"},{"type":"local_shell"}]`, "user:hi\n",
+			[]string{"the tool of type local_shell, in 2 places, the first at tools[0]", "the tool of type mcp, in 1 place, the first at tools[1]"}},
+		{"nothing", "/v1/responses", responsesHi + `,"tools":[` + f + `],"store":false,"include":["message.output_text.logprobs"],"truncation":"disabled"`, "[f]user:hi\n", nil},
+		{"nothing of a chat", "/v1/chat/completions", hi + `,"tools":[` + chatF + `],"repetition_penalty":1,"user":null,"stream_options":{"include_usage":true,"include_obfuscation":false}`, "[f]user:hi\n", nil},
+		{"chat completions", "/v1/chat/completions", hi + `,"tools":[` + chatF + `,{"type":"custom","custom":{"name":"x"}}],"reasoning_effort":"low","user":"u"`, "[f]user:hi\n",
+			[]string{"the parameter reasoning_effort, in 1 place, the first at the top", "the parameter user, in 1 place, the first at the top", "the tool of type custom, in 1 place, the first at tools[1]"}},
+		{"messages", "/v1/messages", anthropicHi + `,"thinking":{"type":"adaptive"},"tools":[{"name":"f","input_schema":{},"cache_control":{"type":"ephemeral"}},{"type":"web_search_20250305","name":"web_search"},{"type":"custom","name":"g","input_schema":{}}]`,
+			"[f][g]user:hi\n", []string{"the field cache_control, in 1 place, the first at tools[0]", "the parameter thinking, in 1 place, the first at the top", "the tool web_search of type web_search_20250305, in 1 place, the first at tools[1]"}},
+		{"a name of other letters", "/v1/responses", responsesHi + `,"tools":[{"type":"custom","name":"été\n"}]`, "user:hi\n", []string{"the tool ?t?? of type custom, in 1 place, the first at tools[0]"}},
 		{"their calls", "/v1/responses", `{"model":"m","input":[{"role":"user","content":"hi"},{"type":"web_search_call","id":"w","status":"completed"},{"type":"custom_tool_call","call_id":"c","name":"apply_patch","input":"x"},` +
-			`{"type":"custom_tool_call_output","call_id":"c","output":"done"},{"type":"local_shell_call","call_id":"l"},{"type":"local_shell_call_output","call_id":"l","output":""},{"role":"user","content":"so"}]`,
-			"input[1] web_search_call, input[2] custom_tool_call, input[3] custom_tool_call_output, input[4] local_shell_call, input[5] local_shell_call_output", "user:hi\nuser:so\n"},
+			`{"type":"custom_tool_call_output","call_id":"c","output":"done"},{"type":"local_shell_call","call_id":"l"},{"type":"local_shell_call","call_id":"l"},{"role":"user","content":"so"}]`, "user:hi\nuser:so\n",
+			[]string{"the item of type local_shell_call, in 2 places, the first at input[4]", "the item apply_patch of type custom_tool_call, in 1 place, the first at input[2]",
+				"the item of type custom_tool_call_output, in 1 place, the first at input[3]", "the item of type web_search_call, in 1 place, the first at input[1]"}},
+		{"thoughts that are kept elsewhere", "/v1/responses", `{"model":"m","input":[{"role":"user","content":"hi"},{"type":"reasoning","id":"r","summary":[],"encrypted_content":"gAAA"},{"role":"user","content":[{"type":"input_text","text":"so","annotations":[]}]}]`,
+			"user:hi\nuser:so\n", []string{"the field encrypted_content, in 1 place, the first at input[1]"}},
+		{"fields of messages", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}},{"type":"text","text":"!"}],"mood":"calm","audio":null},` +
+			`{"role":"assistant","content":"yes","reasoning":{"effort":1},"annotations":[],"refusal":null,"function_call":null,"thinking_blocks":[1]},{"role":"user","content":"so"}]`, "user:hi!\nassistant:yes\nuser:so\n",
+			[]string{"the field cache_control, in 1 place, the first at messages[0].content[0]", "the field mood, in 1 place, the first at messages[0]", "the field reasoning, in 1 place, the first at messages[1]",
+				"the field thinking_blocks, in 1 place, the first at messages[1]"}},
+		{"parts", "/v1/messages", `{"model":"m","max_tokens":5,"system":[{"type":"text","text":"x-anthropic-billing-header: 1"}],"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"redacted_thinking","data":"x"},{"type":"thinking","thinking":"","signature":"s"},` +
+			`{"type":"tool_use","id":"t","name":"f","input":{"mood":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"image","source":{"type":"base64"}},{"type":"text","text":"seen"}]}]}]`, "*",
+			[]string{"a header for Anthropic's bills, in 1 place, the first at system", "the field signature, in 1 place, the first at messages[1].content[1]", "the part of type image, in 1 place, the first at messages[2].content[0].content[0]",
+				"the part of type redacted_thinking, in 1 place, the first at messages[1].content[0]"}},
 	} {
 		s := &sampler{says: "x"}
 		got := answered(t, s, x.path, x.body+"}")
-		if got.Code != 200 || got.Header().Get(LeftOut) != x.out {
-			t.Errorf("%s: status %d, left out %q: %s", x.name, got.Code, got.Header().Get(LeftOut), got.Body)
+		if aside := got.Header().Get(LeftAside); got.Code != 200 || aside != strings.Join(x.aside, "; ") {
+			t.Errorf("%s: status %d, left aside:\n%s\nwant\n%s\n%s", x.name, got.Code, strings.ReplaceAll(aside, "; ", "\n"), strings.Join(x.aside, "\n"), got.Body)
 			continue
 		}
-		if prompt := text(s.asked[0].Prompt); prompt != x.prompt {
+		if prompt := text(s.asked[0].Prompt); prompt != x.prompt && x.prompt != "*" {
 			t.Errorf("%s: the prompt is %q, want %q", x.name, prompt, x.prompt)
 		}
 	}
 	if got := answered(t, &sampler{says: "x"}, "/v1/responses", responsesHi+`,"tools":[`+f+`,{"type":"function"}]}`); got.Code != 400 || !strings.Contains(got.Body.String(), "tools[1]: a tool has no function name") {
 		t.Errorf("a nameless function: %d %s", got.Code, got.Body)
+	}
+}
+
+// The log names each thing once, in the sentence that readers of other things have too; the metrics count all, under a bounded number of names.
+func TestLeftAsideIsLoggedOnceAndCounted(t *testing.T) {
+	var log bytes.Buffer
+	server, err := New(Options{Models: []Model{model(&sampler{says: "x"})}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := server.Handler()
+	for range 3 {
+		through(h, "/v1/chat/completions", hi+`,"user":"u"}`)
+	}
+	for i := range 2 * mostAside {
+		through(h, "/v1/chat/completions", fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"hi","f%d":1}]}`, i))
+	}
+	if n := strings.Count(log.String(), `"left aside: the parameter user, in requests to /v1/chat/completions`); n != 1 {
+		t.Errorf("told %d times: %s", n, log.String())
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+	r.Host = "localhost"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	for _, want := range []string{`hone:left_aside_total{what="the parameter user"} 3`, fmt.Sprintf(`hone:left_aside_total{what="the rest"} %d`, mostAside+1)} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("no %s in %s", want, w.Body)
+		}
+	}
+}
+
+// How deep a request is looked into has a bound: each level is read anew.
+func TestDeepRequestsAreLookedIntoSoFar(t *testing.T) {
+	for deep, want := range map[int]int{1: 1, 3: 1, 40: 0} {
+		body := `{"messages":[{"role":"user","content":` + strings.Repeat(`[{"type":"tool_result","content":`, deep) + `[{"type":"text","text":"x","odd":1}]` + strings.Repeat(`}]`, deep) + `}]}`
+		if aside, refused := checkFields([]byte(body), reflect.TypeFor[messagesRequest](), nil); refused != nil || len(aside) != want {
+			t.Errorf("%d deep: %v, %v", deep, aside, refused)
+		}
 	}
 }
 

@@ -17,39 +17,41 @@ import (
 const maxBody = 8 << 20 // bytes
 
 // readBody reads the JSON of a request into a dialect's struct. A parameter that is neither one of its fields nor idle is refused: it
-// was sent to change the answer, and would not.
-func readBody(w http.ResponseWriter, r *http.Request, into any, idle ...string) *apiError {
+// was sent to change the answer, and would not. What is idle, or unknown further inside, is left aside.
+func readBody(w http.ResponseWriter, r *http.Request, into any, idle ...string) (aside fault.Asides, refused *apiError) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLong *http.MaxBytesError
 	if errors.As(err, &tooLong) {
-		return &apiError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large", fmt.Sprintf("the body is longer than %d bytes", maxBody)}
+		return nil, &apiError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large", fmt.Sprintf("the body is longer than %d bytes", maxBody)}
 	}
 	if err == nil {
 		err = json.Unmarshal(plainly(body, reflect.TypeOf(into).Elem()), into)
 	}
 	if err != nil {
-		return invalid("", "the body is not such a request: "+fault.JSON(err).Error())
+		return nil, invalid("", "the body is not such a request: "+fault.JSON(err).Error())
 	}
 	return checkFields(body, reflect.TypeOf(into).Elem(), idle)
 }
 
-func checkFields(body []byte, t reflect.Type, idle []string) *apiError {
+func checkFields(body []byte, t reflect.Type, idle []string) (aside fault.Asides, refused *apiError) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(body, &given); err != nil {
-		return invalid("", "the body is no JSON object")
+		return nil, invalid("", "the body is no JSON object")
 	}
-	known := slices.Clone(idle)
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		known = append(known, name)
-	}
+	aside = fault.Asides{}
+	fields := fieldsOf(t)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		same := func(k string) bool { return strings.EqualFold(k, name) } // as json.Unmarshal compares them
-		if string(given[name]) != "null" && !slices.ContainsFunc(known, same) && !isHarmless(name, given[name]) {
-			return &apiError{http.StatusBadRequest, "invalid_request_error", name, "unsupported_parameter", name + " is not supported"}
+		_, known := fields[strings.ToLower(name)]
+		switch {
+		case known, string(given[name]) == "null", isHarmless(name, given[name]):
+		case !slices.ContainsFunc(idle, func(k string) bool { return strings.EqualFold(k, name) }):
+			return nil, &apiError{http.StatusBadRequest, "invalid_request_error", name, "unsupported_parameter", name + " is not supported"}
+		case saysMore(name, given[name]):
+			aside.Add("the parameter "+name, "at the top")
 		}
 	}
-	return nil
+	unread(body, t, "", 0, aside)
+	return aside, nil
 }
 
 // texts is one text or a list of them.

@@ -220,8 +220,7 @@ func (t *tool) UnmarshalJSON(raw []byte) error {
 
 // setTools gives a request its tools.
 func (q *request) setTools(given tools) {
-	q.leftOut = append(q.leftOut, given.leftOut...)
-	for _, t := range given.functions {
+	for _, t := range given {
 		q.tools = append(q.tools, t.Tool)
 		if t.strict {
 			if q.strict == nil {

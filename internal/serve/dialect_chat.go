@@ -75,7 +75,7 @@ func (f responseFormat) into(q *request, param string) *apiError {
 func (chatDialect) name() string            { return "chatcmpl" }
 func (chatDialect) failure(e *apiError) any { return e.body() }
 
-// idle are parameters of OpenAI's that change no answer: they are accepted, and nothing is done about them. How long a model thinks is
+// idle are parameters of OpenAI's that change no answer: they are left aside. How long a model thinks is
 // its own doing.
 func idle() []string {
 	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction", "reasoning_effort", "verbosity", "client_metadata"}
@@ -83,13 +83,14 @@ func idle() []string {
 
 func (chatDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c chatRequest
-	if refused := readBody(w, r, &c, idle()...); refused != nil {
+	aside, refused := readBody(w, r, &c, idle()...)
+	if refused != nil {
 		return nil, refused
 	}
-	q := &request{model: c.Model, messages: c.Messages, n: 1, stream: c.Stream, usage: c.StreamOptions.IncludeUsage, logprobs: c.Logprobs, ids: c.ReturnTokenIDs,
+	q := &request{model: c.Model, aside: aside, messages: c.Messages, n: 1, stream: c.Stream, usage: c.StreamOptions.IncludeUsage, logprobs: c.Logprobs, ids: c.ReturnTokenIDs,
 		oneCall: c.ParallelToolCalls != nil && !*c.ParallelToolCalls}
 	q.setTools(c.Tools)
-	refused := c.into(q)
+	refused = c.into(q)
 	q.sampling.Stop, q.sampling.TopLogprobs = c.Stop, c.TopLogprobs
 	if c.N != nil {
 		q.n = *c.N

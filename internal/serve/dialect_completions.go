@@ -63,12 +63,13 @@ func (completionsDialect) failure(e *apiError) any { return e.body() }
 
 func (completionsDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c completionsRequest
-	if refused := readBody(w, r, &c, idle()...); refused != nil {
+	aside, refused := readBody(w, r, &c, idle()...)
+	if refused != nil {
 		return nil, refused
 	}
-	q := &request{model: c.Model, raw: c.Prompt.texts, prompts: c.Prompt.ids, n: 1, stream: c.Stream, usage: c.StreamOptions.IncludeUsage, ids: c.ReturnTokenIDs,
+	q := &request{model: c.Model, aside: aside, raw: c.Prompt.texts, prompts: c.Prompt.ids, n: 1, stream: c.Stream, usage: c.StreamOptions.IncludeUsage, ids: c.ReturnTokenIDs,
 		echo: c.Echo, logprobs: c.Logprobs != nil, ignoreEOS: c.IgnoreEOS}
-	refused := c.into(q)
+	refused = c.into(q)
 	q.sampling.MaxTokens, q.sampling.Stop = 16, c.Stop
 	if c.Logprobs != nil {
 		q.sampling.TopLogprobs = *c.Logprobs

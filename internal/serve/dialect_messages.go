@@ -144,7 +144,11 @@ func (m anthropicMessage) messages() (out []chat.Message, err error) {
 }
 
 func (c *messagesRequest) into(q *request) *apiError {
-	system, err := c.System.withoutBilling().text()
+	kept := c.System.withoutBilling()
+	for range len(c.System) - len(kept) {
+		q.aside.Add("a header for Anthropic's bills", "at system")
+	}
+	system, err := kept.text()
 	if err != nil {
 		return invalid("system", "system has "+err.Error())
 	}
@@ -161,10 +165,9 @@ func (c *messagesRequest) into(q *request) *apiError {
 	if refused := q.goOn(); refused != nil {
 		return refused
 	}
-	var functions []tool
+	var functions tools
 	for i, t := range c.Tools {
 		if t.Type != "" && t.Type != "custom" { // one that the provider has
-			q.leftOut = append(q.leftOut, strings.TrimSpace(t.Type+" "+t.Name))
 			continue
 		}
 		if t.Name == "" {
@@ -172,7 +175,7 @@ func (c *messagesRequest) into(q *request) *apiError {
 		}
 		functions = append(functions, tool{chat.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema}, t.Strict})
 	}
-	q.setTools(tools{functions: functions})
+	q.setTools(functions)
 	if x := c.ToolChoice; x != nil {
 		q.oneCall = x.DisableParallel
 		mode, known := map[string]string{"auto": choiceAuto, "none": choiceNone, "any": choiceRequired, "tool": choiceRequired}[x.Type]
@@ -209,12 +212,13 @@ func (messagesDialect) failure(e *apiError) any {
 
 func (messagesDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c messagesRequest
-	if refused := readBody(w, r, &c, idleMessages()...); refused != nil {
+	aside, refused := readBody(w, r, &c, idleMessages()...)
+	if refused != nil {
 		return nil, refused
 	}
-	q := &request{model: c.Model, stream: c.Stream}
+	q := &request{model: c.Model, aside: aside, stream: c.Stream}
 	k := knobs{Temperature: c.Temperature, TopP: c.TopP, TopK: c.TopK}
-	refused := k.into(q)
+	refused = k.into(q)
 	if refused == nil {
 		refused = c.into(q)
 	}
@@ -236,15 +240,16 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 	d := messagesDialect{}
 	fail := func(e *apiError) { refuseAs(w, e, d.failure(e)) }
 	var c messagesRequest
-	if refused := readBody(w, r, &c, idleMessages()...); refused != nil {
+	aside, refused := readBody(w, r, &c, idleMessages()...)
+	q := &request{aside: aside}
+	if refused == nil {
+		refused = c.into(q)
+	}
+	if refused != nil {
 		fail(refused)
 		return
 	}
-	q := &request{}
-	if refused := c.into(q); refused != nil {
-		fail(refused)
-		return
-	}
+	s.told(w, r, q.aside)
 	m, refused := s.models.take(c.Model)
 	if refused != nil {
 		fail(refused)

@@ -81,8 +81,8 @@ func partsText(raw json.RawMessage, kinds ...string) (text string, err error) {
 }
 
 // messages are the items as chat has them: calls that follow each other, or a message, are one message's. Those of tools that
-// no model is told of here are left out.
-func (in inputItems) messages() (out []chat.Message, leftOut []string, err error) {
+// no model is told of here are left aside.
+func (in inputItems) messages() (out []chat.Message, err error) {
 	last := func() *chat.Message { // the assistant's message that an item belongs to
 		if n := len(out); n == 0 || out[n-1].Role != chat.Assistant {
 			out = append(out, chat.Message{Role: chat.Assistant})
@@ -116,13 +116,12 @@ func (in inputItems) messages() (out []chat.Message, leftOut []string, err error
 			if !strings.HasSuffix(x.Type, "_call") && !strings.HasSuffix(x.Type, "_output") && !slices.Contains(asideItems(), x.Type) {
 				err = fmt.Errorf("type %q; known are message, reasoning, function_call and function_call_output", x.Type)
 			}
-			leftOut = append(leftOut, fmt.Sprintf("input[%d] %s", i, x.Type))
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("input[%d] has %w", i, err)
+			return nil, fmt.Errorf("input[%d] has %w", i, err)
 		}
 	}
-	return out, leftOut, nil
+	return out, nil
 }
 
 // asideItems are items, beside calls of other tools and what came of them, without which a conversation can be read.
@@ -130,17 +129,21 @@ func asideItems() []string {
 	return []string{"mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction", "compaction_summary", "ghost_snapshot"}
 }
 
+// includeLogprobs asks for the logprobs of what is said. Nothing else can be included.
+const includeLogprobs = "message.output_text.logprobs"
+
 func (responsesDialect) name() string            { return "resp" }
 func (responsesDialect) failure(e *apiError) any { return e.body() }
 
 func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c responsesRequest
-	if refused := readBody(w, r, &c, "user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "stream_options", "max_tool_calls", "reasoning", "client_metadata"); refused != nil {
+	aside, refused := readBody(w, r, &c, "user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "stream_options", "max_tool_calls", "reasoning", "client_metadata")
+	if refused != nil {
 		return nil, refused
 	}
-	q := &request{model: c.Model, stream: c.Stream, oneCall: c.Parallel != nil && !*c.Parallel, logprobs: c.TopLogprobs > 0 || slices.Contains(c.Include, "message.output_text.logprobs")}
+	q := &request{model: c.Model, aside: aside, stream: c.Stream, oneCall: c.Parallel != nil && !*c.Parallel, logprobs: c.TopLogprobs > 0 || slices.Contains(c.Include, includeLogprobs)}
 	q.setTools(c.Tools)
-	refused := c.into(q)
+	refused = c.into(q)
 	q.sampling.TopLogprobs = c.TopLogprobs
 	if refused == nil {
 		refused = q.limit("max_output_tokens", c.MaxTokens)
@@ -159,11 +162,15 @@ func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request
 	case c.Truncation != "" && c.Truncation != "disabled":
 		return nil, unsupportedError("truncation", "a conversation that is too long is refused, not cut")
 	}
-	more, leftOut, err := c.Input.messages()
+	for _, what := range c.Include {
+		if what != includeLogprobs {
+			aside.Add(fmt.Sprintf("the include %.60s", what), "at include")
+		}
+	}
+	more, err := c.Input.messages()
 	if err != nil {
 		return nil, invalid("input", err.Error())
 	}
-	q.leftOut = append(q.leftOut, leftOut...)
 	before, refused := d.kept.conversation(ownerOf(r.Context()), c.Previous)
 	if refused != nil {
 		return nil, refused

@@ -20,6 +20,7 @@ const (
 	requestTime      = "vllm:e2e_request_latency_seconds"
 	queueTime        = "vllm:request_queue_time_seconds"
 	refusedRequests  = "hone:requests_refused_total"
+	leftAside        = "hone:left_aside_total"
 )
 
 // help says what each metric is. What is not in it is not told.
@@ -29,6 +30,7 @@ func help() map[string]string {
 		firstTokenTime: "Seconds from a request to its first token.", perTokenTime: "Seconds per token behind the first.",
 		requestTime: "Seconds from a request to its answer's end.", queueTime: "Seconds in which a request waited for a slot.",
 		refusedRequests: "Requests that were answered with an error, by its code.",
+		leftAside:       "What of requests was not taken, by what it is.",
 	}
 }
 

@@ -235,11 +235,13 @@ func (s *Server) loadAdapter(w http.ResponseWriter, r *http.Request) {
 		Path    string `json:"lora_path"`
 		InPlace bool   `json:"load_inplace"`
 	}
-	if refused := readBody(w, r, &q, "base_model_name", "is_3d_lora_weight"); refused != nil {
+	aside, refused := readBody(w, r, &q, "base_model_name", "is_3d_lora_weight")
+	if refused != nil {
 		refuse(w, refused)
 		return
 	}
-	refused := noLoading()
+	s.told(w, r, aside)
+	refused = noLoading()
 	if s.models.loader != nil {
 		refused = s.models.load(r.Context(), q.Name, q.Path, q.InPlace)
 	}
@@ -300,10 +302,12 @@ func (s *Server) unloadAdapter(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Name string `json:"lora_name"`
 	}
-	if refused := readBody(w, r, &q, "lora_int_id"); refused != nil {
+	aside, refused := readBody(w, r, &q, "lora_int_id")
+	if refused != nil {
 		refuse(w, refused)
 		return
 	}
+	s.told(w, r, aside)
 	if s.models.loader == nil {
 		refuse(w, noLoading())
 		return

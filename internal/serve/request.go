@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"hone/internal/chat"
+	"hone/internal/fault"
 	"hone/internal/policy"
 )
 
@@ -39,7 +40,7 @@ type request struct {
 
 	extra *responseTerms // of responses alone
 
-	leftOut []string // what of it is not taken
+	aside fault.Asides // what of it is not taken
 
 	agent   *Steps // of a task: the server's own tools are called; nil: the client's, by the client
 	session string // of a task: its name
@@ -285,7 +286,7 @@ func (q *request) readChoice(raw json.RawMessage) *apiError {
 
 const choiceForms = `"auto", "none", "required", {"type": "function", "function": {"name": ...}} and {"type": "allowed_tools", ...}`
 
-// allow takes the tools that may be called. Those of other kinds than functions are left out, as they are of the list.
+// allow takes the tools that may be called. Those of other kinds than functions are left aside, as they are of the list.
 func (q *request) allow(c chosen) *apiError {
 	of := c.Allowed
 	if of.Tools == nil && of.Mode == "" {

@@ -41,6 +41,7 @@ type Server struct {
 	o         Options
 	models    *models
 	metrics   *metrics.Meter
+	aside     namedAside
 	responses *responses
 	created   int64 // Unix seconds
 	draining  atomic.Bool

@@ -16,11 +16,12 @@ type tokenizeRequest struct {
 
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var q tokenizeRequest
-	refused := readBody(w, r, &q, "add_special_tokens")
+	aside, refused := readBody(w, r, &q, "add_special_tokens")
 	if refused != nil {
 		refuse(w, refused)
 		return
 	}
+	s.told(w, r, aside)
 	m, refused := s.models.take(q.Model)
 	if refused != nil {
 		refuse(w, refused)
@@ -73,10 +74,12 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
 		Model  string  `json:"model"`
 		Tokens []int32 `json:"tokens"`
 	}
-	if refused := readBody(w, r, &q); refused != nil {
+	aside, refused := readBody(w, r, &q)
+	if refused != nil {
 		refuse(w, refused)
 		return
 	}
+	s.told(w, r, aside)
 	m, refused := s.models.take(q.Model)
 	if refused != nil {
 		refuse(w, refused)
