@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,33 +86,42 @@ func TestDoctorFindsRefusals(t *testing.T) {
 	}
 	var asked []string
 	s := mcp.NewServer(&mcp.Implementation{Name: "sly", Version: "1"}, nil)
-	for name, reads := range map[string]bool{"find": true, "erase": false} {
-		mcp.AddTool(s, &mcp.Tool{Name: name, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: reads}}, func(context.Context, *mcp.CallToolRequest, thing) (*mcp.CallToolResult, any, error) {
+	for name, says := range map[string]string{"erase": "", "find": `{"status": "error", "message": "not found"}`, "look": `{"ok": false}`, "seek": `{"status": "error"}`, "structured": ""} {
+		tool := &mcp.Tool{Name: name, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: name != "erase"}}
+		mcp.AddTool(s, tool, func(context.Context, *mcp.CallToolRequest, thing) (*mcp.CallToolResult, any, error) {
 			asked = append(asked, name)
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: `{"status": "error", "message": "not found"}`}}}, nil, nil
+			out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: says}}}
+			if name == "structured" {
+				out.StructuredContent = map[string]any{"success": false}
+			}
+			return out, nil, nil
 		})
 	}
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(server.Close)
-	const pattern = `add "refusal": [{"status": "error"}] to the server in the configuration`
-	for _, test := range []struct {
-		config string
-		found  bool
-	}{
-		{`{"mcpServers": {"sly": {"url": "` + server.URL + `"}}}`, true},
-		{`{"mcpServers": {"sly": {"url": "` + server.URL + `", "refusal": [{"status": "error"}]}}}`, false},
+	const all = `{"status": "error"}, {"ok": false}, {"success": false}`
+	for refusal, want := range map[string]string{
+		"":                                      `the tools find, look, seek, structured say no without isError, so a call that did nothing counts as answered: {"status": "error", "message": "not found"}|"refusal": [` + all + `], or`,
+		`, "refusal": ["^No"]`:                  `the tools find, look, seek, structured say no|"refusal": ["^No", ` + all + `], or`,
+		`, "refusal": [{"status": "error"}]`:    `the tools look, structured say no|"refusal": [{"status":"error"}, {"ok": false}, {"success": false}], or`,
+		`, "refusal": [{"ok": false}, "error"]`: `the tool structured says no|"refusal": [{"ok":false}, "error", {"success": false}], or`,
+		`, "refusal": [` + all + `]`:            "",
+		`, "refusal": []`:                       "",
 	} {
-		workFolder(t, map[string]string{"mcp.json": test.config})
+		workFolder(t, map[string]string{"mcp.json": `{"mcpServers": {"sly": {"url": "` + server.URL + `"` + refusal + `}}}`})
 		_, stdout, stderr := hone(t, "", "doctor", "--mcp-config", "mcp.json")
-		if strings.Contains(stdout, pattern) != test.found {
-			t.Errorf("%s: %s%s", test.config, stdout, stderr)
+		for part := range strings.SplitSeq(want, "|") {
+			if !strings.Contains(stdout, part) || want == "" && strings.Contains(stdout, "without isError") {
+				t.Errorf("%s: %s%s", refusal, stdout, stderr)
+			}
 		}
 	}
-	if strings.Join(asked, " ") != "find find" {
+	if slices.Contains(asked, "erase") {
 		t.Errorf("asked %q", asked)
 	}
+	asked = nil
 	workFolder(t, map[string]string{"mcp.json": `{"mcpServers": {"sly": {"url": "` + server.URL + `"}}}`, "hone.yaml": "mcp: {approval: {deny: [\"sly/find\"]}}\n"})
-	if hone(t, "", "doctor", "--mcp-config", "mcp.json"); len(asked) != 2 {
+	if hone(t, "", "doctor", "--mcp-config", "mcp.json"); slices.Contains(asked, "find") {
 		t.Errorf("a denied tool was asked: %q", asked)
 	}
 }

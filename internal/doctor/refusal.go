@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hone/internal/chat"
@@ -18,7 +19,7 @@ import (
 // checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an error. A
 // server that answers {"status": "error"} as if nothing were wrong would have a model rewarded for calls that did nothing.
 func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mcp.ServerTools) []Check {
-	const most, limit = 8, 10 * time.Second
+	const limit = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	found.Tools = slices.Clone(found.Tools)
@@ -27,7 +28,9 @@ func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mc
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{found}}
 	calls := x.harmless(c.MCP.Sandbox, found)
-	if len(calls) == 0 || x.Servers.Servers[found.Name].Reset != nil { // a session would have to be made as new, at a price
+	configured := x.Servers.Servers[found.Name].Refusal
+	trusted := configured != nil && len(configured) == 0                          // the user says that it has no other
+	if len(calls) == 0 || trusted || x.Servers.Servers[found.Name].Reset != nil { // a session would have to be made as new, at a price
 		return nil
 	}
 	servers, err := x.Servers.Only(found.Name)
@@ -50,20 +53,48 @@ func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mc
 		return nil
 	}
 	defer func() { _ = session.Close() }()
-	var checks []Check
-	for _, call := range calls[:min(len(calls), most)] {
+	var tools, patterns []string
+	text := ""
+	for _, one := range configured {
+		patterns = append(patterns, string(one)) // what stands there stays
+	}
+	for _, call := range calls {
 		if !gate.Decide(ctx, call, approval.Place{}).Allowed { // nobody is asked
 			continue
 		}
 		r := session.Probe(ctx, call)
-		if pattern := mcp.LooksRefused(r.Text); r.Status == trajectory.CallOK && pattern != "" {
-			checks = append(checks, Check{Name: "MCP server " + found.Name, Status: Warn,
-				Detail: fmt.Sprintf("the tool %s says no without isError, so a call that did nothing counts as answered: %s", call.Name, excerptOf(r.Text)),
-				Next:   fmt.Sprintf(`add "refusal": [%s] to the server in the configuration, or mend it in the server`, pattern)})
-			break // one is enough: a server says no in one way mostly
+		said, pattern := r.Text, mcp.LooksRefused(r.Text)
+		if pattern == "" {
+			said, pattern = string(r.StructuredContent), mcp.LooksRefused(string(r.StructuredContent))
+		}
+		if r.Status == trajectory.CallOK && pattern != "" {
+			if tools = append(tools, call.Name); text == "" {
+				text = said
+			}
+			if !slices.Contains(patterns, pattern) {
+				patterns = append(patterns, pattern)
+			}
 		}
 	}
-	return checks
+	if tools == nil {
+		return nil
+	}
+	return []Check{{Name: "MCP server " + found.Name, Status: Warn,
+		Detail: fmt.Sprintf("%s without isError, so a call that did nothing counts as answered: %s", sayNo(tools), excerptOf(text)),
+		Next:   mcp.RefusalAdvice(found.Name, patterns)}}
+}
+
+// sayNo says which tools say no.
+func sayNo(tools []string) string {
+	const most = 5
+	if len(tools) == 1 {
+		return "the tool " + tools[0] + " says no"
+	}
+	more := ""
+	if n := len(tools) - most; n > 0 {
+		tools, more = tools[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return "the tools " + strings.Join(tools, ", ") + more + " say no"
 }
 
 // harmless are calls that name nothing that is there, of tools that need to be told what they work on.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/grade"
@@ -72,6 +73,12 @@ func (r refusal) fits(result trajectory.ToolResult) string {
 		}
 	}
 	return ""
+}
+
+// RefusalAdvice is what to write into a server's entry, ready to paste, so that patterns are refusals.
+func RefusalAdvice(server string, patterns []string) string {
+	return fmt.Sprintf(`give server %s in the MCP configuration "refusal": [%s], or "refusal": [] if it says no by isError alone`,
+		server, strings.Join(patterns, ", "))
 }
 
 // LooksRefused returns the pattern for "refusal" by which a text that counts as no error looks like one, "" where it does

@@ -63,8 +63,7 @@ func (r *refusals) mend(server string, configured mcp.Refusal) string {
 			list = append(list, pattern)
 		}
 	}
-	return fmt.Sprintf(`give server %s in the MCP configuration "refusal": [%s], or "refusal": [] if it says no by isError alone`,
-		server, strings.Join(list, ", "))
+	return mcp.RefusalAdvice(server, list)
 }
 
 // Unmarked are the results of an episode that read as refusals and count as answers. A server whose configuration has
