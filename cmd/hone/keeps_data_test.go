@@ -146,7 +146,7 @@ func TestServersAddFindsWhereDataGo(t *testing.T) {
 	}{
 		{"js", "npm:./js.tgz", `servers add npm:./js.tgz --name js --force -- --memory-path '${HONE_EPISODE_DIR}/memory.jsonl'`, nil},
 		{"py", "pypi:./tiny_server-1.2-py3-none-any.whl", `--name py --force -- --store-path '${HONE_EPISODE_DIR}/notes.txt'`, nil},
-		{"more", "npm:./js.tgz", `-- ARGUMENTS, the same as in its entry, and --memory-path '${HONE_EPISODE_DIR}/memory.jsonl'`, []string{"--", "--verbose"}},
+		{"more", "npm:./js.tgz", `--force -- --token '[hidden]' 'a b' --memory-path '${HONE_EPISODE_DIR}/memory.jsonl'`, []string{"--", "--token", "open-sesame", "a b"}},
 		{"mended", "npm:./js.tgz", "", []string{"--", "--memory-path", "${HONE_EPISODE_DIR}/memory.jsonl"}},
 	} {
 		code, stdout, stderr := sandboxedHone(t, append([]string{"servers", "add", c.pkg, "--name", c.name, "--json"}, c.args...)...)

@@ -82,14 +82,37 @@ func CommandLine(s mcp.Server) string {
 
 // ShellWord is a word of a shell, in which $d is the episode's folder.
 func ShellWord(word string) string {
+	if word == "" {
+		return quotedWord(word)
+	}
 	parts := strings.Split(word, mcp.EpisodeDir)
 	for i, part := range parts {
-		harmless := func(r rune) bool {
-			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
-		}
-		if strings.TrimFunc(part, harmless) != "" || word == "" {
-			parts[i] = "'" + strings.ReplaceAll(part, "'", `'\''`) + "'"
+		if part != "" {
+			parts[i] = quotedWord(part)
 		}
 	}
 	return strings.Join(parts, `"$d"`)
+}
+
+// quotedWord is a word of a shell that reads nothing in it.
+func quotedWord(word string) string {
+	harmless := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
+	}
+	if word != "" && strings.TrimFunc(word, harmless) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// WithArguments is a line of hone servers add with a server's arguments behind it, and some more. Secrets among them are hidden.
+func WithArguments(line string, args []string, more ...string) string {
+	if args = slices.Concat(args, more); len(args) > 0 {
+		line += " --"
+	}
+	of := mcp.Server{Args: args}
+	for _, word := range args {
+		line += " " + quotedWord(of.Hide(word))
+	}
+	return line
 }

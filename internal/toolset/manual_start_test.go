@@ -156,7 +156,7 @@ func TestOlderPackage(t *testing.T) {
 	}
 	new, old := program("mcp-2.3.0", "mcp_types-1.0", "duck_db-1.1!", "pip-23.2!"), program("mcp-1.9.1", "duck_db-1.1!")
 	for _, c := range []struct{ name, program, said, want string }{
-		{"a new mcp", new, gone, "hone servers add pypi:duck-db==1.1 --name 'a duck' --force --constraint 'mcp<2' --host api.example.com -- ARGUMENTS"},
+		{"a new mcp", new, gone, "hone servers add pypi:duck-db==1.1 --name 'a duck' --force --constraint 'mcp<2' --host api.example.com -- --db x"},
 		{"arguments differ", new, traceback + "TypeError: run() takes 1 argument", "--constraint 'mcp<2'"},
 		{"another error", new, traceback + "OSError: [Errno 30] Read-only file system: 'mcp.log'", ""},
 		{"no traceback", new, "AttributeError: x", ""},

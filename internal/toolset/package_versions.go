@@ -78,10 +78,7 @@ func older(name string, s mcp.Server, said string, again func(more ...string) st
 		for _, host := range s.Hosts {
 			words = append(words, "--host "+ShellWord(host))
 		}
-		if len(s.Args) > 0 {
-			words = append(words, "-- ARGUMENTS, the same as in its entry")
-		}
-		return fmt.Sprintf("%s than %s, which it has: %s", why, has, strings.Join(words, " "))
+		return fmt.Sprintf("%s than %s, which it has: %s", why, has, WithArguments(strings.Join(words, " "), s.Args))
 	}
 	return ""
 }

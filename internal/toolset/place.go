@@ -120,22 +120,15 @@ func (f Found) String() string {
 	return "cwd"
 }
 
-// Next is what to do. again is the line that adds the server once more, without arguments of it; nil where it was written by hand.
-func (p Place) Next(file string, again func(args string) string) string {
-	words := make([]string, len(p.Args))
-	for i, word := range p.Args {
-		words[i] = word
-		if strings.Contains(word, mcp.EpisodeDir) {
-			words[i] = "'" + word + "'"
-		}
-	}
+// Next is what to do. again is the line that adds the server once more, with further arguments; nil where it was written by hand.
+func (p Place) Next(file string, again func(args ...string) string) string {
 	quoted := func(key, value string) string {
 		return fmt.Sprintf(`write "%s": %s into its entry in %s`, key, value, file)
 	}
 	name, value, _ := strings.Cut(p.Env, "=")
 	switch {
 	case len(p.Args) > 0 && again != nil:
-		return again(strings.Join(words, " "))
+		return again(p.Args...)
 	case len(p.Args) > 0:
 		text, _ := json.Marshal(p.Args) // of texts
 		return fmt.Sprintf(`add %s to "args" of its entry in %s`, strings.Trim(string(text), "[]"), file)

@@ -67,17 +67,14 @@ func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*
 	if in.Installed == nil || x.Unasked {
 		return out, nil
 	}
-	again := func(more ...string) string { return asked.again(c, in.Name, more...) }
+	again := func(more ...string) string {
+		return toolset.WithArguments(asked.again(c, in.Name, more...), asked.Args)
+	}
 	file := cmp.Or(x.File, c.MCP.Config)
 	found, place, next, err := tools(ctx, h, c, file, in.Name, again)
 	if place != nil && (err == nil || place.Helps()) {
-		with := asked
-		with.Args = nil
-		next = place.Next(file, func(args string) string {
-			if len(asked.Args) > 0 {
-				return again() + ", and " + args
-			}
-			return with.again(c, in.Name) + " -- " + args
+		next = place.Next(file, func(args ...string) string {
+			return toolset.WithArguments(asked.again(c, in.Name), asked.Args, args...)
 		})
 	}
 	if err == nil {

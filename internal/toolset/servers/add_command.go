@@ -8,7 +8,7 @@ import (
 )
 
 // again is the command line that adds the server once more in the place of the one that is there now, with the flags that were given and
-// some more. Its arguments may hold secrets, and are in its entry.
+// some more, without its arguments.
 func (x Wanted) again(c config.Config, name string, more ...string) string {
 	words := []string{"hone servers add", toolset.ShellWord(x.Package), "--name", toolset.ShellWord(name)}
 	add := func(flag string, values ...string) {
@@ -35,9 +35,5 @@ func (x Wanted) again(c config.Config, name string, more ...string) string {
 	if x.Build {
 		words = append(words, "--build")
 	}
-	line := strings.Join(append(append(words, "--force"), more...), " ") + toolset.AllowFlag(x.AllowFindings)
-	if len(x.Args) > 0 {
-		line += " -- ARGUMENTS, the same as in its entry"
-	}
-	return line
+	return strings.Join(append(append(words, "--force"), more...), " ") + toolset.AllowFlag(x.AllowFindings)
 }

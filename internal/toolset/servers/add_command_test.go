@@ -19,8 +19,8 @@ func TestAgain(t *testing.T) {
 	}{
 		{Wanted{Addition: toolset.Addition{Package: "pypi:dates", File: ".mcp.json", Python: "python3"}}, []string{"--constraint", "'mcp<2'"}, "hone servers add pypi:dates --name d --force --constraint 'mcp<2'"},
 		{Wanted{Addition: toolset.Addition{Package: "pypi:dates", File: "sub/mcp.json", Dir: "a b", Bin: "serve", Python: "python3.12", Hosts: []string{"x.example.com", "y.example.com"}, Constraints: []string{"mcp<2", "httpx<1"},
-			Build: true, AllowFindings: scan.Allowed{"d/*"}, Args: []string{"--token", "sesame"}}}, []string{"--constraint", "'mcp<2'"},
-			"hone servers add pypi:dates --name d --mcp-config sub/mcp.json --dir 'a b' --bin serve --python python3.12 --host x.example.com --host y.example.com --constraint 'httpx<1' --build --force --constraint 'mcp<2' --allow-findings 'd/*' -- ARGUMENTS, the same as in its entry"},
+			Build: true, AllowFindings: scan.Allowed{"d/*"}, Args: []string{"--verbose"}}}, []string{"--constraint", "'mcp<2'"},
+			"hone servers add pypi:dates --name d --mcp-config sub/mcp.json --dir 'a b' --bin serve --python python3.12 --host x.example.com --host y.example.com --constraint 'httpx<1' --build --force --constraint 'mcp<2' --allow-findings 'd/*'"},
 		{Wanted{Addition: toolset.Addition{Package: "io.example/d", Volumes: []string{"/a:/b:ro"}}, Registry: "entries.json", Set: []string{"ROOM=red"}, Env: []string{"KEY"}}, []string{"--build"},
 			"hone servers add io.example/d --name d --volume /a:/b:ro --registry entries.json --set ROOM=red --env KEY --force --build"},
 	} {
