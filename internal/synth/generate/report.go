@@ -83,7 +83,7 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 		case !s.mayTry():
 			r.Untouched = append(r.Untouched, s.Server+"/"+s.Name)
 		case !s.usable():
-			row.Why = cmp.Or(s.why, s.unspelled(), "no arguments were found that fit its schema")
+			row.Why = cmp.Or(s.why, m.untried(s))
 			if advice := s.unmarkedAdvice(); advice != "" {
 				row.Why = advice + "; it answers: " + row.Why
 			}
@@ -136,6 +136,9 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 		r.Tools[i] = *rows[s.Name]
 		if row := &r.Tools[i]; row.Scenarios == 0 && row.Why == "" && s.usable() {
 			row.Why = "no task of its calls passed all stages"
+			if m.asks[s.Server][s.Name] {
+				row.Why = noProgram
+			}
 			if s.later != "" {
 				row.Why = "refused when it was called again: " + s.later
 			}
@@ -151,6 +154,20 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	}
 	r.Kept = m.ledger.Kept()
 	r.Played = m.ledger.fresh()
+}
+
+// noProgram is why a tool by which programs could read or write tables is in no task.
+const noProgram = "no task of programs over its server's tables calls it"
+
+// untried says why a tool was not called.
+func (m *maker) untried(s *subject) string {
+	switch {
+	case m.asks[s.Server][s.Name]:
+		return noProgram
+	case !m.explored:
+		return "it was not tried: programs over tables made all tasks"
+	}
+	return cmp.Or(s.unspelled(), "no arguments were found that fit its schema")
 }
 
 // FewTasks is the number of tasks below which a rate says little: one more right is ten points.

@@ -136,15 +136,16 @@ type Result struct {
 type maker struct {
 	Options
 	player
-	tools  []*subject
-	byName map[string]*subject
-	worlds []*realm
-	held   map[string]bool            // tools or servers that training does not see
-	asks   map[string]map[string]bool // the tools that programs call, by the servers of which they are made
-	asking asking
-	fallen []draftOf      // at a gate
-	stages map[string]int // plays that were begun, by stage
-	report Report
+	tools    []*subject
+	byName   map[string]*subject
+	worlds   []*realm
+	held     map[string]bool            // tools or servers that training does not see
+	asks     map[string]map[string]bool // the tools that programs call, by the servers of which they are made
+	explored bool                       // tools of the others were tried
+	asking   asking
+	fallen   []draftOf      // at a gate
+	stages   map[string]int // plays that were begun, by stage
+	report   Report
 }
 
 // Run makes scenarios for tools whose sessions from opens. l keeps what the servers answer. The error is a server that is
@@ -179,6 +180,7 @@ func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*C
 	if m.N = n; n <= 0 || len(m.tools) == 0 {
 		return nil, nil, nil
 	}
+	m.explored = true
 	if err := m.explore(ctx); err != nil {
 		return nil, nil, err
 	}
