@@ -97,9 +97,13 @@ func AdapterAt(path string) string {
 	return path
 }
 
-// AdapterFolder is where an adapter is, given by a path that AdapterAt takes, or by its name on the Hub as Path takes it; "" is none.
+// AdapterFolder is where an adapter is, given by a path that AdapterAt takes, or by its name on the Hub as Path takes it; "" is none. It
+// says which folder it takes where that is another one than was named.
 func AdapterFolder(h *host.Host, name string) (string, error) {
-	name = AdapterAt(name)
+	given := name
+	if name = AdapterAt(given); name != given {
+		h.Say("the adapter of %s is in %s", given, name)
+	}
 	if err := inRun(name); err != nil {
 		return "", err
 	}
