@@ -18,13 +18,19 @@ type mistake struct{ why, next string }
 
 func (m mistake) Error() string { return m.why }
 
-// Mending is the edit of the configuration that mends an error; "" where another thing is to be done.
+// Mending is what mends an error, such as an edit of the configuration; "" where nothing is known to.
 func Mending(err error) string {
-	if f, ok := errors.AsType[*Failure](err); ok && isOverBound(f.Said) {
-		return trajectory.Mending(f.Said, "")
+	if m, ok := errors.AsType[mistake](err); ok {
+		return m.next
 	}
-	m, _ := errors.AsType[mistake](err)
-	return m.next
+	f, ok := errors.AsType[*Failure](err)
+	switch {
+	case ok && isOverBound(f.Said):
+		return trajectory.Mending(f.Said, "")
+	case ok:
+		return trajectory.Mending(f.Err.Error(), "")
+	}
+	return ""
 }
 
 // wrongly is the error of a server's configuration, at a place in a file or of a flag. next is said where the mistake itself

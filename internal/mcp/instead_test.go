@@ -69,7 +69,7 @@ func TestLineTail(t *testing.T) {
 // A server that never ends its line is not said to be silent.
 func TestNoNewline(t *testing.T) {
 	_, err := Dial(t.Context(), "s", self(t, "no-newline"), configOf(t, nil).Base, Options{ConnectTimeout: 4 * time.Second, ProbeTimeout: 2 * time.Second})
-	if err == nil || !strings.Contains(err.Error(), `without a newline at the end: "{\"jsonrpc\":`) || !silent(err) {
+	if err == nil || !strings.Contains(err.Error(), `a whole message without a newline at the end: "{\"jsonrpc\":`) || !silent(err) || !strings.Contains(Mending(err), "newline") {
 		t.Error(err)
 	}
 }

@@ -72,7 +72,11 @@ func (s *session) strayOutput() string {
 func (s *session) instead(came string) string {
 	if s.conn != nil {
 		if n, begins := s.conn.tail.rest(); n > 0 {
-			text := fmt.Sprintf("%s without a newline at the end: %s", fault.Count(int(n), "byte"), s.wire.excerpt(begins))
+			what := fault.Count(int(n), "byte")
+			if json.Valid(begins) {
+				what = "a whole message"
+			}
+			text := fmt.Sprintf("%s without a newline at the end: %s", what, s.wire.excerpt(begins))
 			if came != "" {
 				text = came + "; " + text
 			}

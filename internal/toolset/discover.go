@@ -73,6 +73,7 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 		d.Failed = servers.Wrong
 	}
 	if len(d.Servers) == 0 { // there is nothing else to show
+		d.sayFailed(h)
 		return d, d.Err()
 	}
 	if out != "" && len(d.Failed) > 0 {
@@ -110,13 +111,18 @@ func (d *Discovered) Count(model string, length func(tools []chat.Tool) (int, er
 	return err
 }
 
-// Say tells what else the servers offer, what is suspicious, and what the tools cost of a context of so many tokens.
-func (d Discovered) Say(h *host.Host, context int) {
+// sayFailed tells of all servers that cannot be used, but for the one whose error ends the command.
+func (d Discovered) sayFailed(h *host.Host) {
 	for _, name := range slices.Sorted(maps.Keys(d.Failed)) {
-		if err := d.Failed[name]; err != d.Err() { // which ends the command
+		if err := d.Failed[name]; err != d.Err() {
 			h.Say("%s", err)
 		}
 	}
+}
+
+// Say tells what else the servers offer, what is suspicious, and what the tools cost of a context of so many tokens.
+func (d Discovered) Say(h *host.Host, context int) {
+	d.sayFailed(h)
 	sayOffers(h, d.Catalog)
 	SayFindings(h, d.Suspicious)
 	sayRefused(h, d.Suspicious, d.accepted)

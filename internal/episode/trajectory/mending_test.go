@@ -12,6 +12,8 @@ func TestMending(t *testing.T) {
 		"no answer within 50s, though it reported progress":                                                                                 "mcp.timeout",
 		`no answer within 5s; in its place came an answer under the id "7" where 7 was asked: ...`:                                          "under the id of the request",
 		`no answer within 5s; in its place came 61 bytes without a newline at the end: "{"`:                                                 `"timeout"`,
+		`no answer within 5s; in its place came a whole message without a newline at the end: "{\"id\":1}"`:                                 "ends each message with a newline",
+		`server p, connect: no answer in 50s; in its place came an answer under the id "1", which no request has: "{}"`:                     "under the id of the request",
 		`server s, start: cwd "/nowhere" is not there`:                                                                                      `"cwd"`,
 		"server s, connect: it writes its messages with Content-Length headers; MCP wants each on a line":                                   "newline-delimited",
 		"server s, connect: it writes its messages over several lines each, as JSON is printed for people":                                  "newline-delimited",
