@@ -143,8 +143,12 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 			return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no servers as hone reads them", Where: path, Err: fault.JSON(err),
 				Next: form}
 		}
+		next := "check commas and quotes"
+		if c := trim(data)[0]; c != '{' && c != '[' { // TOML, or YAML
+			next = form
+		}
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is not JSON",
-			Where: path + lineOf(data, err), Err: err, Next: "check commas and quotes"}
+			Where: path + lineOf(data, err), Err: err, Next: next}
 	}
 	c := Config{Servers: map[string]Server{}, Wrong: map[string]error{}, Base: baseEnv(lookupEnv)}
 	for _, name := range keysInOrder(entries) {
@@ -159,7 +163,7 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 		}
 	}
 	if len(c.Servers)+len(c.Wrong) == 0 {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no server", Where: path,
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no server", Where: path, Why: otherKeys(plain),
 			Next: `add {"mcpServers": {"NAME": {"command": "...", "args": []}}}`}
 	}
 	return c, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -262,6 +263,10 @@ const longestSeconds = 3600
 
 func (e *entry) timeout() {
 	var n float64
+	var text string
+	if json.Unmarshal(e.members["timeout"], &text) == nil && json.Unmarshal([]byte(text), &n) == nil {
+		e.put("timeout", n) // as hosts keep it whose settings are all texts
+	}
 	if json.Unmarshal(e.members["timeout"], &n) != nil || n <= longestSeconds {
 		return
 	}
@@ -288,6 +293,31 @@ func (e *entry) unused(known []string) {
 	}
 }
 
+// serverKeys are those under which hosts have their servers, beside "mcp".
+func serverKeys() []string {
+	return []string{"mcpServers", "servers", "mcp_servers", "context_servers", "amp.mcpServers"}
+}
+
+// otherKeys says what a file has where it has none of these; "" where it has.
+func otherKeys(plain []byte) string {
+	var file map[string]json.RawMessage
+	if json.Unmarshal(plain, &file) != nil || len(file) == 0 {
+		return ""
+	}
+	var names []string
+	for _, key := range keysInOrder(file) {
+		if key == "mcp" || slices.Contains(serverKeys(), key) {
+			return ""
+		}
+		names = append(names, strconv.Quote(key))
+	}
+	const shown = 5
+	if n := len(names) - shown; n > 0 {
+		names = append(names[:shown], fmt.Sprintf("%d more", n))
+	}
+	return "servers are looked for under mcpServers, and it has " + strings.Join(names, ", ")
+}
+
 // entriesIn finds the servers of a file of any host: under mcpServers, servers, both, or another host's key, as a map or as a
 // list of entries with names.
 func entriesIn(data []byte) (map[string]json.RawMessage, error) {
@@ -310,7 +340,7 @@ func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 		return nil
 	}
 	found := false
-	for _, key := range []string{"mcpServers", "servers", "mcp_servers", "context_servers", "amp.mcpServers"} {
+	for _, key := range serverKeys() {
 		if raw, there := file[key]; there && !absent(raw) {
 			found = true
 			if err := add(raw); err != nil {

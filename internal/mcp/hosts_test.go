@@ -62,6 +62,8 @@ func TestFormsOfOtherHosts(t *testing.T) {
 		`{"url":"https://h/mcp","requestInit":{"headers":{"X-N":"5"}}}`:           {with(url, func(s *Server) { s.Headers = map[string]string{"X-N": "5"} }), ""},
 		`{"url":"https://h/mcp","timeout":60}`:                                    {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
 		`{"url":"https://h/mcp","timeout":60000}`:                                 {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), "read as milliseconds, 1m0s"},
+		`{"url":"https://h/mcp","timeout":"60"}`:                                  {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
+		`{"url":"https://h/mcp","timeout":"60000"}`:                               {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), "read as milliseconds, 1m0s"},
 		`{"url":"https://h/mcp","timeout":"60s"}`:                                 {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
 		`{"url":"https://h/mcp","tool_timeout_sec":60}`:                           {with(url, func(s *Server) { s.Timeout = Duration(time.Minute) }), ""},
 		`{"url":"https://h/mcp","enabled":"true","disabled":"false"}`:             {url, ""},
@@ -137,6 +139,9 @@ func TestFilesOfOtherHosts(t *testing.T) {
 		"blank":                     {" \n\t", nil, "the MCP configuration is empty"},
 		"a mark alone":              {"\ufeff", nil, "the MCP configuration is empty"},
 		"no servers":                {"{}", nil, "names no server"},
+		"another key":               {`{"extensions":{"a":{"cmd":"x"}},"theme":1}`, nil, `servers are looked for under mcpServers, and it has "extensions", "theme"`},
+		"TOML":                      {"[mcp_servers.a]\ncommand = 1", nil, "is not JSON"},
+		"YAML":                      {"mcpServers:\n  a: 1", nil, `write {"mcpServers"`},
 		"null":                      {"null", nil, "names no server"},
 		"a text":                    {`"x"`, nil, "names no servers as hone reads them"},
 	} {

@@ -17,13 +17,23 @@ const Unrendered = "a conversation cannot be rendered"
 // refusedRows are the places of rows that cannot be rendered, by why.
 type refusedRows map[string][]string
 
-// add takes a row in. A template's own words are the last of an error; what a message is about stands before them.
+// add takes a row in.
 func (x refusedRows) add(r *dataset.Row, err error) {
-	why, _, _ := strings.Cut(err.Error(), "\n")
-	if f, is := errors.AsType[*fault.Error](err); is && f.Why != "" {
-		why = f.Why
-	}
+	why := innermost(err)
 	x[why] = append(x[why], Where(r))
+}
+
+// innermost is the reason at the bottom of an error, in a line: a template's own words are the last of one.
+func innermost(err error) string {
+	f, is := errors.AsType[*fault.Error](err)
+	switch {
+	case is && f.Err != nil:
+		return innermost(f.Err)
+	case is && f.Why != "":
+		return f.Why
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // say tells of them, each reason in one line with its number.

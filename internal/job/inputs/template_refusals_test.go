@@ -23,6 +23,8 @@ func (strict) Sequences(messages []chat.Message, _ int, _ []chat.Tool) ([]render
 	switch messages[0].Content {
 	case "raise":
 		return nil, errors.New("the template raises: roles must alternate\nin line 7")
+	case "inside":
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot render the chat template", Err: errors.New("TemplateError: no such role\n   ^")}
 	case "unread":
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot render a message", Why: "its call is read as another"}
 	}
@@ -43,6 +45,7 @@ func TestRowsThatCannotBeRendered(t *testing.T) {
 		"one":                  {[]string{"a", "raise", "b"}, true, 2, "", []string{"left out data.jsonl:2: it cannot be rendered: the template raises: roles must alternate"}},
 		"five of one kind":     {[]string{"raise", "raise", "a", "raise", "raise", "raise"}, true, 1, "", []string{"left out 5 rows", "data.jsonl:1, data.jsonl:2, data.jsonl:4 and 2 more"}},
 		"of two kinds":         {[]string{"raise", "a", "unread", "unread"}, true, 1, "", []string{"left out data.jsonl:1", "left out 2 rows: it cannot be rendered: its call is read as another"}},
+		"inside of an error":   {[]string{"inside", "a"}, true, 1, "", []string{"left out data.jsonl:1: it cannot be rendered: TemplateError: no such role\n"}},
 		"all of them":          {[]string{"raise", "unread"}, true, 0, "no conversation can be learnt from", []string{"left out data.jsonl:1", "left out data.jsonl:2"}},
 		"all, and not skipped": {[]string{"raise", "unread"}, false, 0, Unrendered, nil},
 	} {
