@@ -78,3 +78,19 @@ func TestUnknownVerbs(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }
+
+// A flag's value of another kind is told of in words of the command line, not of the language it is written in.
+func TestFlagsOfOtherKinds(t *testing.T) {
+	for line, want := range map[string]string{
+		"sft --steps x":                   `--steps takes a whole number, not "x"`,
+		"sft --steps 1.5":                 `--steps takes a whole number, not "1.5"`,
+		"sft --seed 99999999999999999999": `--seed takes a whole number, not "99999999999999999999"`,
+		"eval --calibrate --model":        `--calibrate takes a number, not "--model"`,
+		"sft --skip-bad=perhaps":          `--skip-bad takes true or false, not "perhaps"`,
+		"demo --minutes soon":             `--minutes takes`,
+	} {
+		if code, _, said := hone(t, "", strings.Fields(line)...); code != 2 || !strings.Contains(said, want) || strings.Contains(said, "strconv") {
+			t.Errorf("hone %s: exit code %d, %s", line, code, said)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,10 +49,30 @@ func flagError(c *cobra.Command, err error) error {
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		e.Why, e.Next = config.NearestFlag(strings.TrimPrefix(c.CommandPath(), "hone "), name, names, e.Next)
 	}
+	if wrong, is := errors.AsType[*pflag.InvalidValueError](err); is {
+		if takes := valueOf(wrong.GetFlag()); takes != "" {
+			e.What = fmt.Sprintf("--%s takes %s, not %q", wrong.GetFlag().Name, takes, wrong.GetValue())
+		}
+	}
 	if strings.HasSuffix(err.Error(), "needs an argument: --allow-findings") {
 		e.Why, e.Next = "findings are accepted tool by tool", "name them as --allow-findings server/tool, or all of a server's as server/*"
 	}
 	return e
+}
+
+// valueOf is what a flag takes; "" where the flag's own error says so.
+func valueOf(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "int", "int32", "int64", "uint", "uint32", "uint64", "count":
+		return "a whole number"
+	case "float32", "float64":
+		return "a number"
+	case "duration":
+		return "a duration, such as 30s or 5m"
+	case "bool":
+		return "true or false"
+	}
+	return ""
 }
 
 // baseOption is how a command is told its base model. What goes wrong with one is met in rooms that know no command, whose

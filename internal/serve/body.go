@@ -27,6 +27,9 @@ func readBody(w http.ResponseWriter, r *http.Request, into any, idle ...string) 
 	if err == nil {
 		err = json.Unmarshal(plainly(body, reflect.TypeOf(into).Elem()), into)
 	}
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		wrong.Field = strings.TrimPrefix(wrong.Field, "knobs.") // which stand among the others
+	}
 	if err != nil {
 		return nil, invalid("", "the body is not such a request: "+fault.JSON(err).Error())
 	}
