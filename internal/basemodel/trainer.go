@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hone/internal/config"
-	"hone/internal/engine"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
@@ -14,13 +13,8 @@ import (
 	"hone/internal/text/render"
 )
 
-// CompileNote is said before the silence in which an engine compiles. On a GPU that is short.
-func CompileNote(e *engine.Engine) string {
-	if e.IsGPU() {
-		return "programs that are not kept yet are compiled"
-	}
-	return "programs that are not kept yet are compiled, which takes a minute or two"
-}
+// CompileNote is said before the silence in which an engine compiles; each program that takes long is told of when it is.
+const CompileNote = "programs that are not kept yet are compiled"
 
 // OpenTrainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that
 // shared more than that by chance would each be compiled anew.

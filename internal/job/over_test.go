@@ -36,7 +36,7 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 		"no report yet":        {"train", `{"reward_spread":0.5}`, report.HTMLFile, false, fault.CodeUsage, "cannot read the scenarios"},
 		"no adapter yet":       {"train", `{"reward_spread":0.5}`, "final/" + render.TemplateFile, false, fault.CodeUsage, "cannot read the scenarios"},
 		"more steps are meant": {"train", `{"reward_spread":0.5}`, "", true, fault.CodeUsage, "cannot read the scenarios"},
-		"sft":                  {"sft", `{"loss":1}`, "", false, fault.CodeOK, "adapter: out/final\nnext: hone train --adapter out/final"},
+		"sft":                  {"sft", `{"loss":1}`, "", false, fault.CodeOK, "adapter: out/final\nnext: hone serve --model out/final"},
 		"dpo":                  {"dpo", `{"loss":1}`, "", false, fault.CodeOK, "adapter: out/final\nnext: hone eval --model out/final --compare-base"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -365,3 +365,15 @@ func nextLog(dir string) (*os.File, int, error) {
 		}
 	}
 }
+
+// FreeFolder is a name that nothing in the working folder has, for a command that can be run as it is printed: the one given, or with a
+// number behind it.
+func FreeFolder(name string) string {
+	free := name
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(free); err != nil {
+			return free
+		}
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+}

@@ -147,7 +147,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if err != nil {
 		return nil, stopError(ctx, x, err)
 	}
-	return made, saveMade(h, c, l, made, x)
+	return made, saveMade(h, c, l, made, x, "hone doctor"+from.Flag())
 }
 
 // callsTools is an error where a kind of a set, which may be nil, calls what no server has.
@@ -167,7 +167,7 @@ func callsTools(set *kinds.Set, catalog *mcp.Catalog) error {
 }
 
 // saveMade writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.
-func saveMade(h *host.Host, c config.Config, l *episodes.Episodes, made *generate.Result, x Options) error {
+func saveMade(h *host.Host, c config.Config, l *episodes.Episodes, made *generate.Result, x Options, doctor string) error {
 	sayMade(h, made)
 	spent := made.Report.BudgetSpent()
 	if len(made.Scenarios) > 0 {
@@ -193,7 +193,7 @@ func saveMade(h *host.Host, c config.Config, l *episodes.Episodes, made *generat
 	case len(made.Scenarios) == 0:
 		return nothingMade(made)
 	}
-	return mostSilent(made.Report.Tools, x.Out)
+	return mostSilent(made.Report.Tools, x.Out, doctor)
 }
 
 // subjects are the tools of a catalog as synth has them: which of them may be called without a word of theirs that they
@@ -260,8 +260,8 @@ func readOnlyPlaces(tools []generate.ToolRow) (servers []string) {
 }
 
 // mostSilent is an error where most of the tools that were tried answered nothing: the scenarios are written, and are of the
-// few that did, which is seldom what a server is meant for.
-func mostSilent(tools []generate.ToolRow, out string) error {
+// few that did, which is seldom what a server is meant for. doctor is the command that looks at these servers.
+func mostSilent(tools []generate.ToolRow, out, doctor string) error {
 	tried, silent := 0, []generate.ToolRow{}
 	for _, t := range tools {
 		if t.Tried > 0 {
@@ -278,9 +278,9 @@ func mostSilent(tools []generate.ToolRow, out string) error {
 		Why:  fmt.Sprintf("%s/%s answers: %s", silent[0].Server, silent[0].Tool, fault.Short(silent[0].Why)),
 		Next: "correct the server's entry (what it asks for in env or args), and give the same command again; the scenarios of the other tools are in " + out}
 	for _, t := range silent {
-		if place, is := toolset.ReadOnlyPlace(t.Why); is {
+		if _, is := toolset.ReadOnlyPlace(t.Why); is {
 			f.Why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))
-			f.Next = fmt.Sprintf("let %s write below its episode's folder: hone servers add PACKAGE -- OPTION '${HONE_EPISODE_DIR}/%s', where OPTION is the server's own for it, or a variable of its env; then the same command", t.Server, place)
+			f.Next = fmt.Sprintf("%s looks for the option or variable that lets %s write below its episode's folder, and prints what to write; then the same command", doctor, t.Server)
 			break
 		}
 	}

@@ -105,7 +105,7 @@ func runScenarios(ctx context.Context, j *job.Job, x Collection, list []scenario
 // sayCollected says what can be done with the episodes.
 func sayCollected(j *job.Job, ended *Tally) {
 	if ended.shown > 0 {
-		j.Say("next: hone sft --data %s --base-model %s --output-dir DIR", j.Trajectories(), j.Config.Model.Base)
+		j.Say("next: hone sft --data %s --base-model %s --output-dir %s", j.Trajectories(), j.Config.Model.Base, run.FreeFolder("sft"))
 		return
 	}
 	j.Say("next: hone runs show %s --episodes; no episode passed and ended by itself, so there is nothing for hone sft to learn from", j.Path)
@@ -241,6 +241,7 @@ func runEpisodes(ctx context.Context, j *job.Job, l *episodes.Episodes, x Collec
 	keep := func(s sampled, t *trajectory.Trajectory) error { // one after the other
 		if x.Policy == nil && l.RefuseGold(t) {
 			ended.refused++
+			ended.mend = l.MendRefusals()
 		} else if x.Policy == nil && !x.KeepUnknown {
 			refuseUnknown(t)
 		}

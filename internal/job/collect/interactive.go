@@ -20,6 +20,7 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
 	"hone/internal/recipe"
+	"hone/internal/run"
 	"hone/internal/toolset"
 )
 
@@ -61,7 +62,8 @@ func interactive(ctx context.Context, j *job.Job, x Collection, split, how strin
 	if t.kept == 0 {
 		return nil
 	}
-	return j.PrintThen(map[string]int{"conversations": t.kept}, [][]string{{"trajectories", j.Trajectories()}}, "%s kept; next: hone curate %s, or hone sft --data %s --base-model %s --output-dir DIR", fault.Count(t.kept, "conversation"), j.Trajectories(), j.Trajectories(), j.Config.Model.Base)
+	return j.PrintThen(map[string]int{"conversations": t.kept}, [][]string{{"trajectories", j.Trajectories()}}, "%s kept; next: hone curate %s, or hone sft --data %s --base-model %s --output-dir %s",
+		fault.Count(t.kept, "conversation"), j.Trajectories(), j.Trajectories(), j.Config.Model.Base, run.FreeFolder("sft"))
 }
 
 // talks are the conversations of a run.

@@ -24,6 +24,7 @@ type Tally struct {
 	cut                       map[trajectory.StopReason]int // that a limit ended; some of them may have passed
 	shown                     int                           // that hone sft learns from
 	refused                   int                           // gold solutions that a server refused, which are among those that it spoilt
+	mend                      string                        // what to do about all of these
 	unknown                   int                           // gold answers that nothing shown says, which are left out
 	forms                     llm.Forms                     // of answers that hold a call which was not read
 	invented                  *trajectory.Trajectory        // the first of them
@@ -33,7 +34,7 @@ type Tally struct {
 func (t *Tally) nothing(n int, where string) error {
 	switch n {
 	case t.refused:
-		return allRefused(where, t.lost)
+		return allRefused(where, t.lost, t.mend)
 	case t.unknown:
 		return &fault.Error{Code: fault.CodeFailures, What: "every gold answer says what nothing shown says", Where: where, Why: t.invented.ScenarioID + ": " + t.invented.Error, Next: mendUnknown(where, t.invented)}
 	case t.Outcomes[trajectory.EnvironmentError] + t.Outcomes[trajectory.InfrastructureError]:
@@ -49,7 +50,11 @@ func (t *Tally) nothing(n int, where string) error {
 // say tells how the episodes went, and what the same command will try again.
 func (t *Tally) say(j *job.Job) {
 	if t.lost != "" {
-		j.Say("note: episodes that a server or the way to it spoilt, the first by: %s; the same command tries them again", t.lost)
+		mend := ""
+		if t.mend != "" {
+			mend = "; " + t.mend
+		}
+		j.Say("note: episodes that a server or the way to it spoilt, the first by: %s%s; the same command tries them again", t.lost, mend)
 	}
 	if t.unscored != "" {
 		j.Say("note: %s could not be scored, the first by: %s; the same command scores them again", fault.Count(t.Outcomes[trajectory.JudgeError], "episode"), t.unscored)

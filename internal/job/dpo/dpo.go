@@ -203,7 +203,7 @@ func learn(ctx context.Context, j *job.Job, p inputs.Pairs) (err error) {
 	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
 		return err
 	}
-	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), basemodel.CompileNote(m.Engine))
+	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), basemodel.CompileNote)
 	trainer, _, err := basemodel.OpenTrainer(j.Host, m, j.Config, j.Kept.Adapter, l.Prefix)
 	if err != nil {
 		return err

@@ -256,7 +256,7 @@ func (l *Episodes) OpenModel(h *host.Host, p Plan) error {
 	if l.away != nil {
 		return l.away.speakFrom(l, source, len(p.prefix)+p.private, m.Spec.VocabSize)
 	}
-	h.Say("shared prefix of %d tokens; %s", len(p.prefix), basemodel.CompileNote(m.Engine))
+	h.Say("shared prefix of %d tokens; %s", len(p.prefix), basemodel.CompileNote)
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
 	h.Opens(o)
 	if l.Sampler, err = sample.NewSamplers(m.Engine, m.Spec, m.Weights, o); err != nil {

@@ -2,6 +2,7 @@ package episodes
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -47,6 +48,13 @@ func (r *refusals) note(u unmarked) bool {
 	}
 	r.found[u.server] = append(r.found[u.server], u.pattern)
 	return true
+}
+
+// servers are those of which something was found, in the order of their names.
+func (r *refusals) servers() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.found))
 }
 
 // mend is what to write into a server's configuration, ready to paste: what stands there already with all that was
@@ -104,6 +112,15 @@ func (l *Episodes) mend(u unmarked) string {
 	return l.refusals.mend(u.server, l.Housing.Servers.Servers[u.server].Refusal)
 }
 
+// MendRefusals is what to do about all servers that were found to refuse so.
+func (l *Episodes) MendRefusals() string {
+	var all []string
+	for _, server := range l.refusals.servers() {
+		all = append(all, l.refusals.mend(server, l.Housing.Servers.Servers[server].Refusal))
+	}
+	return strings.Join(all, "; ")
+}
+
 // TellRefusals says once of each kind how a server of an episode refuses.
 func (l *Episodes) TellRefusals(say func(format string, args ...any), t *trajectory.Trajectory) {
 	if l.refusals == nil {
@@ -123,7 +140,9 @@ func (l *Episodes) RefuseGold(t *trajectory.Trajectory) (refused bool) {
 	if len(found) == 0 || l.refusals == nil || !t.Outcome.Trainable() {
 		return false
 	}
-	l.refusals.note(found[0])
-	t.Outcome, t.Error = trajectory.EnvironmentError, found[0].String()+"; "+l.mend(found[0])
+	for _, u := range found {
+		l.refusals.note(u)
+	}
+	t.Outcome, t.Error = trajectory.EnvironmentError, found[0].String()
 	return true
 }

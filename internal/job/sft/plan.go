@@ -118,7 +118,7 @@ const worthPacking = 1. / 3
 // Fit settles how the rows are computed: with c's engine, and as the steps of the first pass have them.
 func (l *Plan) Fit(j *job.Job, c config.Config, steps []batch.Batch) (err error) {
 	packed, apart := l.pack(&c, steps)
-	if l.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.Prefix, slices.Concat(l.Sequences, l.Held)); err == nil && l.Config.Engine.Packing == "tree" {
+	if l.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.Prefix, slices.Concat(l.Sequences, l.Held)); err == nil && j.Verbose && l.Config.Engine.Packing == "tree" {
 		j.Say("a pass computes %d tokens, not %d: what rows of a step begin with is computed once (engine.packing)", packed, apart)
 	}
 	return err

@@ -3,6 +3,8 @@ package sft
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 
 	"hone/internal/basemodel"
@@ -139,7 +141,7 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
 		return err
 	}
-	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), basemodel.CompileNote(m.Engine))
+	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), basemodel.CompileNote)
 	trainer, _, err := basemodel.OpenTrainer(j.Host, m, j.Config, j.Kept.Adapter, l.Prefix)
 	if err != nil {
 		return err
@@ -185,6 +187,10 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 // sayTuned tells where the adapter is and what can be done with it.
 func sayTuned(j *job.Job, final string) error {
 	j.Say("adapter: %s", final)
-	j.Say("next: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final)
+	next := "hone serve --model " + final
+	if _, err := os.Stat(j.Config.Scenarios.File); err == nil {
+		next += fmt.Sprintf(", or hone train --adapter %s --dataset %s --output-dir %s", final, j.Config.Scenarios.File, run.FreeFolder("train"))
+	}
+	j.Say("next: %s", next)
 	return nil
 }
