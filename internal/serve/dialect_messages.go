@@ -27,7 +27,6 @@ type messagesRequest struct {
 	StopSequences []string           `json:"stop_sequences"`
 	Stream        bool               `json:"stream"`
 	OutputConfig  struct {
-		Effort string         `json:"effort"` // what a model thinks is its own doing
 		Format responseFormat `json:"format"`
 	} `json:"output_config"`
 }
