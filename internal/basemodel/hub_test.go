@@ -1,6 +1,7 @@
 package basemodel
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -54,7 +55,8 @@ func TestAdapterOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := &host.Host{Talk: sanitize.New(io.Discard), Data: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+	var said bytes.Buffer
+	h := &host.Host{Talk: sanitize.New(&said), Data: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) {
 		return map[string]string{"HF_HUB_OFFLINE": "1", "HOME": "home"}[name], true
 	}}
 	for name, want := range map[string]string{
@@ -68,8 +70,12 @@ func TestAdapterOfARun(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"ended": "ended/final", "ended/final": "ended/final", "ended/checkpoints/grpo_step_1": "ended/checkpoints/grpo_step_1/adapter", "plain": "plain", "": ""} {
+		said.Reset()
 		if in, err := AdapterFolder(h, name); err != nil || in != want {
 			t.Errorf("%q: %q, %v", name, in, err)
+		}
+		if told := strings.Contains(said.String(), "the adapter of "+name+" is in "+want+"\n"); told != (name != want) {
+			t.Errorf("%q: said %q", name, said.String())
 		}
 	}
 }

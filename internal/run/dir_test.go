@@ -222,3 +222,17 @@ func TestListAndSummarize(t *testing.T) {
 		t.Errorf("List of nothing = %v, %v", none, err)
 	}
 }
+
+// A name for a command to paste is one that nothing has yet.
+func TestFreeFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, want := range []string{"sft", "sft-2", "sft-3"} {
+		got := FreeFolder("sft")
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if err := os.Mkdir(want, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -135,13 +135,7 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	for i, s := range m.tools {
 		r.Tools[i] = *rows[s.Name]
 		if row := &r.Tools[i]; row.Scenarios == 0 && row.Why == "" && s.usable() {
-			row.Why = "no task of its calls passed all stages"
-			if m.asks[s.Server][s.Name] {
-				row.Why = noProgram
-			}
-			if s.later != "" {
-				row.Why = "refused when it was called again: " + s.later
-			}
+			row.Why = m.unused(s)
 		}
 	}
 	if n := float64(len(list)); n > 0 {
@@ -158,6 +152,17 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 
 // noProgram is why a tool by which programs could read or write tables is in no task.
 const noProgram = "no task of programs over its server's tables calls it"
+
+// unused says why a tool whose calls were answered is in no task.
+func (m *maker) unused(s *subject) string {
+	switch {
+	case s.later != "":
+		return "refused when it was called again: " + s.later
+	case m.asks[s.Server][s.Name]:
+		return noProgram
+	}
+	return "no task of its calls passed all stages"
+}
 
 // untried says why a tool was not called.
 func (m *maker) untried(s *subject) string {

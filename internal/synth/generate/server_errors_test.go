@@ -76,3 +76,26 @@ func TestUnmarkedErrors(t *testing.T) {
 		}
 	}
 }
+
+// The row of a tool that no call of was answered says what is true: no program calls it, it was not tried, or nothing fits its schema.
+func TestWhyAToolWasNotCalled(t *testing.T) {
+	plain := `{"type":"object","properties":{"name":{"type":"string"}}}`
+	for _, tc := range []struct {
+		asks     map[string]bool
+		explored bool
+		schema   string
+		want     string
+	}{
+		{map[string]bool{"query": true}, true, plain, noProgram},
+		{map[string]bool{"other": true}, false, plain, "it was not tried: programs over tables made all tasks"},
+		{nil, true, plain, "no arguments were found that fit its schema"},
+		{nil, true, `{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object"}}},"required":["rows"]}`, "rows takes objects, and nothing says what is in one"},
+	} {
+		of := toolOf("query", "Ask for rows.", tc.schema)
+		m := newMaker(nil, []Tool{of}, nil, Options{})
+		m.asks[m.tools[0].Server], m.explored = tc.asks, tc.explored
+		if got := m.untried(m.tools[0]); got != tc.want {
+			t.Errorf("asks %v, explored %v: %q, want %q", tc.asks, tc.explored, got, tc.want)
+		}
+	}
+}
