@@ -3,6 +3,7 @@ package toolcall
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"hone/internal/chat"
@@ -65,7 +66,7 @@ func TestParametersInPartsOfASchema(t *testing.T) {
 		`{"properties": {"x": {"$ref": "#/$defs/a%20b"}}, "$defs": {"a b": {"type": "string"}}}`,
 		`{"$id": "https://example.com/s.json", "properties": {"x": {"$ref": "https://example.com/s.json#/$defs/A"}}, "$defs": {"A": {"type": "string"}}}`,
 		`{"properties": {"x": {"$ref": "#/components/schemas/A"}}, "components": {"schemas": {"A": {"type": "string"}}}}`,
-		`{"properties": {"x": {"type": "string"}}, "anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}]}`,
+		`{"properties": {"x": {"type": "string"}}, "anyOf": [` + strings.Repeat(`{"$ref": "#"},`, 40) + `{}]}`, // followed each time, it would not end
 	} {
 		types := &types{tools: []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}}}
 		if got := types.typedValue("f", "x", "7", "", &call{}); got != `"7"` {
