@@ -137,7 +137,7 @@ func around(t *told) string {
 
 var (
 	sqlWord = regexp.MustCompile(`\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|GROUP BY|ORDER BY|JOIN|SQL|sql|NULL|` +
-		`select \*|COUNT\()\b|[{}<>;]|\w_\w`)
+		`select \*|COUNT\()\b|[{};]|<\w|\w_\w`)
 	asAnswer = regexp.MustCompile(`(?i)^(?:sure\b|certainly|of course\b|here (?:is|are)\b|here's|the answer\b|i(?:'m| am) sorry|as an ai|` +
 		`i(?:'ve| have) (?:updated|changed|deleted|added|set)|the (?:person|message|need|request)\b|(?:ok|okay)\W+let me|let me (?:check|look|see)|` +
 		`are you looking|did you know|got it|good question|(?:we|i) (?:can't|cannot|don't have))|` +

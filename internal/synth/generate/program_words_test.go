@@ -165,6 +165,8 @@ func TestFaultsOfRequests(t *testing.T) {
 		"What does list_tables say of the age, Émile?": technical,
 		"What is the dog_age of Émile?":                technical,
 		"What is the age of {Émile}?":                  technical,
+		"What is the age of <name>, Émile?":            technical,
+		"Émile -> age":                                 "",
 		"Sure, the age of Émile is what you want?":     answering,
 		"Here is the age of Émile.":                    answering,
 		"How old is the dog?":                          programs.LacksValue,

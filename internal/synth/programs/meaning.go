@@ -13,7 +13,7 @@ var meaningsFile []byte
 
 // pattern is what the requests of one pattern are for, and how a wording of them is told from one of another.
 type pattern struct {
-	Wants string   `json:"wants"` // in dry words, behind "The person wants"
+	Wants string   `json:"wants"` // in dry words, behind "I would like"
 	Act   bool     `json:"act"`   // something is to be done; else something is asked
 	Says  string   `json:"says"`  // slots whose values a wording says as they are
 	Of    string   `json:"of"`    // slots whose words it says, in any form
@@ -127,26 +127,26 @@ func (d dictionary) words(mark string) (list []string) {
 
 // hide notes what a wording must not say: the answer, keys, and the names of other things.
 func (m *Meaning) hide(p *Program, w *World) {
-	said := tokens(m.Wants)
-	hide := func(list *[]string, value string) {
-		if t := tokens(value); len(t) > 0 && !slices.Contains(*list, value) && !said.has(t) {
-			*list = append(*list, value)
-		}
-	}
 	if slices.Contains([]string{"number", "text", "list"}, p.Answer.Form) {
+		said := tokens(m.Wants)
 		for _, v := range p.Answer.Values {
-			hide(&m.Hidden, v)
+			if t := tokens(v); len(t) > 0 && !said.has(t) {
+				m.Hidden = append(m.Hidden, v)
+			}
 		}
 	}
+	seen := map[string]bool{} // a server's own tables may have thousands of rows
 	for _, t := range w.Tables {
 		for _, row := range t.Rows {
 			if key := t.Key; key >= 0 && key != t.Label {
-				if text, ok := row[key].(string); ok {
-					hide(&m.Hidden, text)
+				if text, ok := row[key].(string); ok && !seen[text] && !strings.Contains(m.Wants, text) {
+					m.Hidden = append(m.Hidden, text)
+					seen[text] = true
 				}
 			}
-			if name := t.named(row); len(name) > 2 && strings.ToLower(name) != name {
-				hide(&m.Others, name)
+			if name := t.named(row); len(name) > 2 && !seen[name] && strings.ToLower(name) != name && !strings.Contains(m.Wants, name) {
+				m.Others = append(m.Others, name)
+				seen[name] = true
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Reasons for which a wording is no wording of a meaning.
@@ -23,13 +24,15 @@ const (
 // Fault says why a text is no wording of the meaning; "" where it can be one.
 func (m Meaning) Fault(text string) string {
 	said, wants := tokens(text), tokens(m.Wants)
-	for _, v := range m.Hidden {
-		if said.has(tokens(v)) {
+	lower := strings.ToLower(text)
+	for _, v := range m.Hidden { // a text that is not there as letters is not said; a number may be written otherwise
+		letters := strings.IndexFunc(v, unicode.IsDigit) < 0
+		if (!letters || strings.Contains(lower, strings.ToLower(v))) && said.has(tokens(v)) {
 			return SaysAnswer
 		}
 	}
 	for _, name := range m.Others {
-		if said.hasExactly(tokens(name)) {
+		if strings.Contains(text, name) && said.hasExactly(tokens(name)) {
 			return SaysOther
 		}
 	}
@@ -113,7 +116,7 @@ func tokens(text string) (list spoken) {
 			t = token{word: "not", plain: "not"}
 		}
 		if whole, ok := strings.CutSuffix(t.word, "'s"); ok {
-			t.word, t.plain = whole, t.plain[:len(whole)]
+			t.word, t.plain = whole, strings.TrimRight(t.plain[:len(t.plain)-1], "'’")
 		}
 		for _, month := range months() {
 			if len(t.word) >= 3 && t.word != "may" && strings.HasPrefix(strings.ToLower(month), t.word) || t.word == "sept" && month == "September" {

@@ -85,6 +85,8 @@ func TestFaultsOfWordings(t *testing.T) {
 		{age, "How old is Rex?", ""},
 		{age, "rex age?", LacksValue}, // as it is stored
 		{age, "Rex - age?", ""},
+		{age, "What's Rex’s age?", ""},
+		{age, "How old is Rex? Is İİİİ's dog older?", ""}, // whose small letters are longer
 		{age, "How old is he?", LacksValue},
 		{age, "Where does Rex live?", LacksThing},
 		{age, "Is Rex 4 years old?", SaysAnswer},
