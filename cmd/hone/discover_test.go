@@ -141,3 +141,14 @@ func TestDiscoverOfNamedTools(t *testing.T) {
 		}
 	}
 }
+
+// Where no server can be used, each is told of with its own reason.
+func TestDiscoverTellsOfAllThatFail(t *testing.T) {
+	workFolder(t, map[string]string{"mcp.json": `{"mcpServers": {"a": {"command": "./no-a"}, "b": {"command": "./no-b"}, "c": {"comand": "x"}}}`})
+	code, _, said := hone(t, "", "discover", "--mcp-config", "mcp.json")
+	for _, want := range []string{"no-a", "no-b", `unknown key "comand"`} {
+		if code == 0 || strings.Count(said, want) == 0 {
+			t.Errorf("exit code %d, no %s: %s", code, want, said)
+		}
+	}
+}
