@@ -28,6 +28,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/stats"
 	"hone/internal/fault"
+	"hone/internal/job/agent"
 	"hone/internal/job/episodes"
 	"hone/internal/job/scoring"
 	"hone/internal/job/settings"
@@ -134,7 +135,7 @@ func (w wired) episodes() []acting {
 	o, e, s := last[rollout.Options](w, "train"), last[rollout.Options](w, "eval"), last[reward.Scorer](w, "train")
 	in, measured := last[environment.Options](w, "train"), last[environment.Options](w, "eval")
 	var drawn policy.Request
-	cut := e.Policy.(rollout.Sampled).Sampler.(episodes.Truncated)
+	cut := e.Policy.(rollout.Sampled).Sampler.(agent.Truncated)
 	cut.Sampler = asking{&drawn}
 	if _, err := cut.Sample(w.t.Context(), policy.Request{}); err != nil {
 		w.t.Fatal(err)
@@ -490,7 +491,7 @@ func (w wired) away(t *testing.T) []acting {
 	if err := l.OpenSampler(t.Context(), a.Host, c, "run", true, nil); err != nil {
 		t.Fatal(err)
 	}
-	root, there := episodes.PoliciesOf(c.Sampler, "run")
+	root, there := agent.PoliciesOf(c.Sampler, "run")
 	return []acting{
 		{"sampler.url", o.URL, answers.URL}, {"sampler.api", o.API, away.SGLang}, {"sampler.model", o.Model, "large"}, {"sampler.key_env", string(o.Key), "sesame"},
 		{"sampler.slots", o.Slots, 7}, {"sampler.adapters", root, "given"}, {"sampler.adapters_there", there, "/given"}, {"sampler.timeout", o.Timeout, 96 * time.Second},

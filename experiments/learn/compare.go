@@ -293,7 +293,7 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 	if err != nil {
 		return nil, err
 	}
-	pipeline := demo.PipelineOf(s.c, episodes.MaxMismatch(s.episodes.Model))
+	pipeline := demo.PipelineOf(s.c, s.episodes.MaxMismatch())
 	var systems []recipe.System
 	evaluate := func(name string) error {
 		ts, err := recipe.Evaluation{Stage: report.EvalStage + name, Runner: s.track.Evaluation(s.episodes.Evaluation(s.c.Eval)), Scorer: s.episodes.Scorer, Log: s.log, Progress: s.progress}.Run(ctx, s.tasks.Test)
@@ -350,7 +350,7 @@ func supervisedSteps(c config.Config) int {
 
 // arm trains one arm from the adapter that is loaded.
 func (s comparison) arm(ctx context.Context, name string) (err error) {
-	grpo := demo.PipelineOf(s.c, episodes.MaxMismatch(s.episodes.Model)).GRPO
+	grpo := demo.PipelineOf(s.c, s.episodes.MaxMismatch()).GRPO
 	sampled := func() recipe.Runner { return s.track.Rollouts(s.episodes.Rollouts(s.c.Rollout.Temperature)) }
 	steps := supervisedSteps(s.c)
 	optimizer := settings.OptimizerOf(s.c.SFT.Optimizer)

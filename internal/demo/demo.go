@@ -172,7 +172,7 @@ func (d demo) run(ctx context.Context) (err error) {
 	data.Test, data.Demonstrations = data.Test[:min(len(data.Test), chosen.Tests)], data.Demonstrations[:min(len(data.Demonstrations), chosen.Rows)]
 	d.c.GRPO.Steps, d.c.GRPO.ScenariosPerStep = chosen.Steps, chosen.Episodes/d.c.GRPO.GroupSize
 	whole.expect(chosen)
-	p := PipelineOf(d.c, episodes.MaxMismatch(l.Model))
+	p := PipelineOf(d.c, l.MaxMismatch())
 	if err := l.Stage(&p.GRPO, data.Train); err != nil {
 		return err
 	}

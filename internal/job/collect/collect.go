@@ -19,7 +19,6 @@ import (
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
 	"hone/internal/job/records"
-	"hone/internal/job/scoring"
 	"hone/internal/llm"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -270,23 +269,16 @@ func runEpisodes(ctx context.Context, j *job.Job, l *episodes.Episodes, x Collec
 }
 
 // asBegun has episodes take place as the run was begun with. trained is today's configuration as train has it: what chooses tools in it is taken from then.
-func asBegun(j *job.Job, l *episodes.Episodes, trained config.Config) (err error) {
+func asBegun(j *job.Job, l *episodes.Episodes, trained config.Config) error {
 	c := j.Config
 	then := trained
 	then.MCP.MaxTools, then.MCP.Distractors, then.MCP.SearchShare, then.Seed = c.MCP.MaxTools, c.MCP.Distractors, c.MCP.SearchShare, c.Seed
 	if !reflect.DeepEqual(then, trained) {
 		l.Select(then)
 	}
-	if l.Scorer, err = scoring.ScorerOf(j.Host, c.Rewards, l.Catalog); err != nil {
-		return err
-	}
-	if l.Users, err = episodes.PlayersOf(j.Host, c); err != nil {
-		return err
-	}
-	l.World = l.WorldOf(j.Host, c)
 	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
 	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, sample int) string { return sampleID(id, sample) }}
-	return nil
+	return l.Under(j.Host, c)
 }
 
 // toolFormat is the form in which the base to be trained writes calls, "" where that model is not here.

@@ -20,9 +20,9 @@ type players struct {
 	keyless error // what is said where its key is missing, once scenarios need it
 }
 
-// PlayersOf opens the endpoint of rollout.user. Its answers are kept in hone's cache folder: systems that say the same to a user
+// playersOf opens the endpoint of rollout.user. Its answers are kept in hone's cache folder: systems that say the same to a user
 // are told the same, in whichever run, and a resumed run pays for nothing twice.
-func PlayersOf(h *host.Host, c config.Config) (*players, error) {
+func playersOf(h *host.Host, c config.Config) (*players, error) {
 	u := c.Rollout.User
 	if u.URL == "" {
 		return &players{}, nil
@@ -42,8 +42,8 @@ func (l *Episodes) Runnable(c config.Config, list []scenario.Scenario) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "users of the scenarios are to be played by a model, and none is named", Where: "rollout.user",
 			Next: `name one in hone.yaml, as rollout: {user: {url: "http://127.0.0.1:8000/v1", model: NAME}} (hone serve is such a server), or give these users "says" in place of a goal`}
 	}
-	if scenario.NeedUserModel(list) && l.Users != nil && l.Users.keyless != nil {
-		return l.Users.keyless
+	if scenario.NeedUserModel(list) && l.users != nil && l.users.keyless != nil {
+		return l.users.keyless
 	}
 	own := environment.CompleteTask().Name
 	if c.Rollout.CompleteTask && slices.ContainsFunc(l.Catalog.Tools(), func(t chat.Tool) bool { return t.Name == own }) {
@@ -63,10 +63,10 @@ func (p *players) model() environment.Model {
 
 // SayUsers tells what the users cost, apart from what the policy did.
 func (l *Episodes) SayUsers(h *host.Host) {
-	if l.Users == nil || l.Users.client == nil {
+	if l.users == nil || l.users.client == nil {
 		return
 	}
-	if spent := l.Users.client.Spent(); spent.Total() > 0 {
+	if spent := l.users.client.Spent(); spent.Total() > 0 {
 		h.Say("simulated users: %s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/fault"
 	"hone/internal/recipe"
-	"hone/internal/text/render"
 )
 
 // Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, and what can be forced.
@@ -21,17 +19,9 @@ func (l *Episodes) Explores(g *recipe.GRPO) error {
 	if !ok {
 		return nil
 	}
-	refused := &fault.Error{Code: fault.CodeUsage, What: "no call can be forced", Where: "grpo.explorations", Next: "leave grpo.explorations out"}
-	if l.away != nil {
-		refused.Why = "the server at " + l.away.settings.URL + " samples, and it is not asked to hold completions to a form"
-		return refused
+	if err := l.ForceCalls(); err != nil {
+		return err
 	}
-	calls, ok := render.NewCalls(render.TokenTexts(l.Model.Text.Tokenizer, l.Model.Spec.VocabSize), l.Model.Renderer)
-	if !ok {
-		refused.Why = "this model does not write the arguments of its calls as JSON, so they cannot be held to a schema"
-		return refused
-	}
-	l.Speaker.Calls = calls
 	explorations.Choices = func(s *scenario.Scenario, behind []trajectory.Turn) (names []string) {
 		so := &trajectory.Trajectory{Turns: behind}
 		for _, turn := range behind {

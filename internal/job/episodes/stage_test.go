@@ -15,6 +15,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job/agent"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/text/render"
@@ -70,7 +71,6 @@ func TestExplores(t *testing.T) {
 	for name, tc := range map[string]struct {
 		most   int
 		form   string
-		away   *away
 		checks []scenario.Check
 		behind string // the tool that was called
 		search bool   // that was a search of the tools
@@ -99,10 +99,9 @@ func TestExplores(t *testing.T) {
 		"a person is asked":        {most: 2, form: "hermes", gate: ask, tools: []string{"look", "buy"}},
 		"denied or forbidden":      {most: 2, form: "hermes", gate: deny, checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}},
 		"a form without JSON":      {most: 2, form: "qwen3_coder", why: "as JSON"},
-		"a server that samples":    {most: 2, form: "hermes", away: &away{settings: config.Sampler{URL: "http://there/v1"}}, why: "http://there/v1"},
-		"off on such a server too": {form: "qwen3_coder", away: &away{}},
+		"off in such a form too":   {form: "qwen3_coder"},
 	} {
-		l := &Episodes{Speaker: &rollout.Sampled{}, Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}, away: tc.away,
+		l := &Episodes{Agent: agent.Agent{Speaker: &rollout.Sampled{}, Model: &basemodel.Model{Renderer: writing{form: tc.form}, Text: &basemodel.Text{}}},
 			Set: &toolset.Set{Gate: tc.gate, Selection: toolset.Selection{List: []chat.Tool{{Name: "look"}, {Name: "buy"}}}}}
 		explorations, g := &recipe.Explorations{Most: tc.most}, recipe.GRPO{}
 		if tc.most > 0 {
@@ -150,12 +149,12 @@ func TestStage(t *testing.T) {
 func TestKeyOfUsersIsMissing(t *testing.T) {
 	var c config.Config
 	c.Rollout.User = config.UserModel{URL: "http://there/v1", Model: "m", KeyEnv: "NONE"}
-	users, err := PlayersOf(&host.Host{CacheDir: t.TempDir(), LookupEnv: func(string) (string, bool) { return "", false }}, c)
+	users, err := playersOf(&host.Host{CacheDir: t.TempDir(), LookupEnv: func(string) (string, bool) { return "", false }}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	played := []scenario.Scenario{{User: &scenario.User{Goal: "a hat"}}}
-	l := &Episodes{Users: users, Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
+	l := &Episodes{users: users, Set: &toolset.Set{Catalog: &mcp.Catalog{}}}
 	if f, ok := errors.AsType[*fault.Error](l.Runnable(c, played)); !ok || f.Where != "rollout.user" || !strings.Contains(f.Next, "export NONE=") {
 		t.Errorf("%v", l.Runnable(c, played))
 	}

@@ -1,4 +1,4 @@
-package episodes
+package agent
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/publish"
+	"hone/internal/learn/sample"
 	"hone/internal/policy/remote"
 )
 
@@ -33,7 +34,7 @@ type away struct {
 // OpenSampler asks the configuration's server whether it can sample, where there is one; else the model is sampled in this process. trains says whether
 // what it samples is trained on, in the run directory runDir, which is there then; else that may be empty. gone is called where the server answers
 // nothing any more.
-func (l *Episodes) OpenSampler(ctx context.Context, h *host.Host, c config.Config, runDir string, trains bool, gone func(error)) error {
+func (l *Agent) OpenSampler(ctx context.Context, h *host.Host, c config.Config, runDir string, trains bool, gone func(error)) error {
 	s := c.Sampler
 	if s.URL == "" {
 		return nil
@@ -71,7 +72,7 @@ func PoliciesOf(s config.Sampler, runDir string) (root, there string) {
 }
 
 // speakFrom makes the episodes' model speak through the server: room ids at most, of a vocabulary.
-func (a *away) speakFrom(l *Episodes, source publish.Source, room, vocabulary int) (err error) {
+func (a *away) speakFrom(l *Agent, source publish.Source, room, vocabulary int) (err error) {
 	a.Bound(room, vocabulary)
 	if a.handed, err = publish.NewRemote(a.Sampler, a.root, a.there, a.mark); err != nil {
 		return err
@@ -97,10 +98,10 @@ func (a *away) putAside(runDir string) (err error) {
 }
 
 // sampledAway reports whether the model is a server's alone: it samples, and nothing is trained here.
-func (l *Episodes) sampledAway(trains bool) bool { return l.away != nil && !trains }
+func (l *Agent) sampledAway(trains bool) bool { return l.away != nil && !trains }
 
 // openAway makes the server sample from the adapter in a folder, "" for the base model alone. No device is opened, and no weight of the base model is read.
-func (l *Episodes) openAway(folder string, room int) error {
+func (l *Agent) openAway(folder string, room int) error {
 	if err := l.Model.LoadShape(); err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (l *Episodes) openAway(folder string, room int) error {
 }
 
 // Device is what the episodes' model is sampled on, for a person.
-func (l *Episodes) Device() string {
+func (l *Agent) Device() string {
 	if l.away != nil {
 		return l.away.Base() + " at " + l.away.settings.URL
 	}
@@ -141,9 +142,9 @@ func (a *away) close() {
 }
 
 // MaxMismatch bounds the mean mismatch KL of sampler and trainer, in nats a token.
-func (l *Episodes) MaxMismatch() float64 {
+func (l *Agent) MaxMismatch() float64 {
 	if l.away != nil {
 		return l.away.settings.MaxMismatch
 	}
-	return MaxMismatch(l.Model)
+	return sample.MaxMismatch(l.Model.Engine)
 }

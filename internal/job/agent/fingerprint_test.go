@@ -1,4 +1,4 @@
-package episodes
+package agent
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package episodes
+package agent
 
 import (
 	"context"
@@ -45,7 +45,7 @@ const givenLeast = 32
 
 // remember writes the fingerprint of the policy that the run ends with, which its last stage left published: as the trainer scores the text, and as the sampler
 // goes on. A run without one has trained all the same.
-func (l *Episodes) remember(ctx context.Context, h *host.Host, dir string) {
+func (l *Agent) remember(ctx context.Context, h *host.Host, dir string) {
 	f, err := l.fingerprint(ctx, l.Model.Text.Tokenizer.EncodeOrdinary(fingerprintText))
 	if err == nil && len(f.At) < fingerprintLeast {
 		err = fmt.Errorf("%d tokens of the text fit", len(f.At))
@@ -69,7 +69,7 @@ func (l *Episodes) remember(ctx context.Context, h *host.Host, dir string) {
 }
 
 // given are the logprobs of a text's ids but for the first, as the trainer computes them, of as many as an episode has room for.
-func (l *Episodes) given(ctx context.Context, text []int32) ([]float32, error) {
+func (l *Agent) given(ctx context.Context, text []int32) ([]float32, error) {
 	if l.Room > 0 {
 		text = text[:min(len(text), l.Room)]
 	}
@@ -81,7 +81,7 @@ func (l *Episodes) given(ctx context.Context, text []int32) ([]float32, error) {
 }
 
 // fingerprint asks the sampler. Beginnings for which it has no room are left out.
-func (l *Episodes) fingerprint(ctx context.Context, text []int32) (f fingerprint, err error) {
+func (l *Agent) fingerprint(ctx context.Context, text []int32) (f fingerprint, err error) {
 	var at []int
 	for n := fingerprintEvery; n <= len(text) && len(at) < fingerprintMost; n += fingerprintEvery {
 		at = append(at, n)
@@ -90,7 +90,7 @@ func (l *Episodes) fingerprint(ctx context.Context, text []int32) (f fingerprint
 }
 
 // likeliest asks one slot, beginning by beginning: each goes on from the one before, which the slot still holds.
-func (l *Episodes) likeliest(ctx context.Context, text []int32, at []int) (f fingerprint, err error) {
+func (l *Agent) likeliest(ctx context.Context, text []int32, at []int) (f fingerprint, err error) {
 	f.Text = text
 	for _, n := range at {
 		c, err := l.Speaker.Sample(ctx, policy.Request{Prompt: text[:n], Sampling: policy.Sampling{MaxTokens: 1}})
@@ -106,7 +106,7 @@ func (l *Episodes) likeliest(ctx context.Context, text []int32, at []int) (f fin
 }
 
 // compare holds a server that was given the adapter in a folder to the folder's fingerprint. Where there is none nothing is asked, and that is said.
-func (a *away) compare(l *Episodes, folder string) error {
+func (a *away) compare(l *Agent, folder string) error {
 	path := filepath.Join(folder, FingerprintFile)
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {

@@ -1,4 +1,4 @@
-package episodes
+package agent
 
 import (
 	"context"
@@ -18,17 +18,17 @@ const probePrompts, probeTokens = 4, 16
 
 // Parity is a probe that completes the openings of the first scenarios that fit, as their episodes begin, and the same ones each time; nil where none
 // fits.
-func (l *Episodes) Parity(c config.Config, tasks []scenario.Scenario) (*recipe.Parity, error) {
+func (l *Agent) Parity(world environment.Options, c config.Config, tasks []scenario.Scenario) (*recipe.Parity, error) {
 	var prompts [][]int32
 	for _, s := range tasks {
 		if len(prompts) == probePrompts {
 			break
 		}
-		tools, err := l.World.ToolsOf(s)
+		tools, err := world.ToolsOf(s)
 		if err != nil {
 			return nil, err
 		}
-		prompt, err := l.Model.Renderer.Prompt(environment.Openings(l.World.System, s)[0], tools)
+		prompt, err := l.Model.Renderer.Prompt(environment.Openings(world.System, s)[0], tools)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (l *Episodes) Parity(c config.Config, tasks []scenario.Scenario) (*recipe.P
 }
 
 // probed are the prompts with their completions, sampled side by side.
-func (l *Episodes) probed(ctx context.Context, c config.Config, prompts [][]int32) ([]batch.Sequence, error) {
+func (l *Agent) probed(ctx context.Context, c config.Config, prompts [][]int32) ([]batch.Sequence, error) {
 	rows, errs := make([]batch.Sequence, len(prompts)), make([]error, len(prompts))
 	slots := l.Speaker.NumSlots()
 	var all sync.WaitGroup
@@ -62,7 +62,7 @@ func (l *Episodes) probed(ctx context.Context, c config.Config, prompts [][]int3
 	return rows, errors.Join(errs...)
 }
 
-func (l *Episodes) probedRow(ctx context.Context, c config.Config, i int, prompt []int32) (row batch.Sequence, err error) {
+func (l *Agent) probedRow(ctx context.Context, c config.Config, i int, prompt []int32) (row batch.Sequence, err error) {
 	x, err := l.Speaker.Sample(ctx, policy.Request{Prompt: prompt, Slot: i, Key: policy.Key{Seed: c.Seed, Stream: uint64(i)},
 		Sampling: policy.Sampling{Temperature: c.Rollout.Temperature, MaxTokens: min(probeTokens, c.Rollout.MaxTokens), StopIDs: l.Speaker.Renderer.StopIDs()}})
 	if err != nil {

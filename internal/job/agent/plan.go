@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/engine"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/host"
+	"hone/internal/policy"
+)
+
+// Wanted says which model is to speak in episodes.
+type Wanted struct {
+	Adapter   string              // its folder; "" for a fresh one, or the base model alone
+	Scenarios []scenario.Scenario // which tell what all prompts will begin with
+	Trains    bool                // training steps follow
+}
+
+// Plan is what is settled before a device is opened: the model that was found for what is wanted, how its episodes begin,
+// and the configuration with what the adapter and the memory settle in it.
+type Plan struct {
+	Wanted
+	Config  config.Config
+	Model   *basemodel.Model
+	World   environment.Options
+	prefix  []int32 // what all prompts begin with
+	private int     // tokens of a slot after it
+}
+
+// Resolve finds the base model for what is wanted. A model or a memory that is too small for it is refused; no device is
+// opened and no weight read. world is what the episodes of a model take place in, and chosen tells that scenarios have
+// tools of their own. The plan's model is to be closed, unless it is opened.
+func (l *Agent) Resolve(h *host.Host, c config.Config, w Wanted, world func(config.Config, *basemodel.Model) environment.Options, chosen bool) (Plan, error) {
+	c, trained, err := basemodel.AdapterPrompting(h, c, w.Adapter, w.Trains)
+	if err != nil {
+		return Plan{}, err
+	}
+	p, find := Plan{Wanted: w, Config: c}, c
+	if l.sampledAway(w.Trains) {
+		find.Engine.Backend, find.Engine.Plugin = "go", "" // no device is needed
+	}
+	if p.Model, err = basemodel.Find(h, find, c.Model.Base, trained); err != nil {
+		return p, err
+	}
+	p.Model.SayUntrained(c.LoRA, w.Adapter, w.Trains)
+	p.World = world(c, p.Model)
+	if err = l.settle(&p, chosen); err != nil {
+		p.Model.Close()
+	}
+	return p, err
+}
+
+// settle gives a plan what follows from its model, and from the world that it is in.
+func (l *Agent) settle(p *Plan, chosen bool) error {
+	longest, err := p.sharePrefix(chosen)
+	if err != nil {
+		return err
+	}
+	e := basemodel.EpisodeOf(p.Config)
+	e.Prompt, e.Between = longest-len(p.prefix), between(p.Model)
+	if l.sampledAway(p.Trains) {
+		p.private, err = p.Model.FitAway(p.Config, len(p.prefix), e)
+		return err
+	}
+	fit := p.Config
+	if l.away == nil { // it is sampled here
+		fit.Sampler.URL = ""
+	}
+	p.Config.Engine, p.private, err = p.Model.Fit(fit, p.Adapter, len(p.prefix), e, p.Trains)
+	return err
+}
+
+// between is how many tokens the chat template writes around a turn's result.
+func between(m *basemodel.Model) int {
+	const about = 64
+	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool", Arguments: "{}"}}}
+	completion, err := m.Renderer.Completion(call)
+	if err != nil {
+		return about
+	}
+	next, rewrite, err := m.Renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call, {Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
+	if err != nil || rewrite != "" {
+		return about
+	}
+	return len(next)
+}
+
+// Openings are the conversations that episodes of scenarios begin with.
+func (p Plan) Openings(scenarios []scenario.Scenario) (all [][]chat.Message) {
+	for _, s := range scenarios {
+		all = append(all, environment.Openings(p.World.System, s)...)
+	}
+	return all
+}
+
+// Rehearse is an error where OpenModel would be one before it opens a device, or where the plug-in cannot be used.
+func (p Plan) Rehearse() error {
+	if p.Model.Plugin.Path == "" {
+		return nil
+	}
+	_, err := engine.Probe(p.Model.Plugin.Path)
+	return err
+}
+
+// sharePrefix finds what all prompts begin with, and returns the length of the longest. chosen tells that scenarios have
+// tools of their own.
+func (p *Plan) sharePrefix(chosen bool) (longest int, err error) {
+	if !chosen {
+		p.prefix, longest, err = p.Model.SharedPrefix(p.World.ToolList, p.Openings(p.Scenarios))
+		return longest, err
+	}
+	for i, s := range p.Scenarios {
+		tools, err := p.World.ToolsOf(s)
+		if err != nil {
+			return 0, err
+		}
+		own, length, err := p.Model.SharedPrefix(tools, p.Openings(p.Scenarios[i:i+1]))
+		if err != nil {
+			return 0, err
+		}
+		longest = max(longest, length)
+		if i == 0 {
+			p.prefix = own
+		}
+		p.prefix = p.prefix[:policy.CommonPrefix(p.prefix, own)]
+	}
+	return longest, nil
+}
