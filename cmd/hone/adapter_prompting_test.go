@@ -21,6 +21,7 @@ import (
 	"hone/internal/job/inputs"
 	"hone/internal/job/sft"
 	"hone/internal/serve/local"
+	"hone/internal/testing/hosttest"
 	"hone/internal/toolset"
 )
 
@@ -134,7 +135,7 @@ func trainedPrompt(t *testing.T) []int32 {
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		t.Fatal(err)
 	}
-	d, err := inputs.ReadConversations("rows.jsonl", "")
+	d, err := inputs.ReadConversations(hosttest.Quiet(t), "rows.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

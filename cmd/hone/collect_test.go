@@ -17,6 +17,7 @@ import (
 	"hone/internal/data/formats"
 	"hone/internal/host"
 	"hone/internal/job/inputs"
+	"hone/internal/testing/hosttest"
 )
 
 // Collected episodes are those of the configuration: set up, bounded in tokens and in the tools' working time, each with its outcome.
@@ -136,7 +137,7 @@ func TestCollectGold(t *testing.T) {
 	if got := sold(); !slices.Equal(got, []string{"hat", "cap", "bow"}) {
 		t.Errorf("sold %q", got)
 	}
-	d, err := inputs.ReadConversations("shown/trajectories.jsonl", "")
+	d, err := inputs.ReadConversations(hosttest.Quiet(t), "shown/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"hone/internal/job/inputs"
 	"hone/internal/job/records"
 	"hone/internal/run"
+	"hone/internal/testing/hosttest"
 )
 
 // Scenarios of three splits, one of each.
@@ -69,7 +70,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 
-	d, err := inputs.ReadConversations("out-all/trajectories.jsonl", "")
+	d, err := inputs.ReadConversations(hosttest.Quiet(t), "out-all/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestSplitsAreKeptApart(t *testing.T) {
 	if !strings.Contains(said.String(), "left out 1 row of the split test") || strings.Contains(said.String(), "validation") {
 		t.Errorf("of the rows that are not learnt from, the one that is measured on is not left out: %s", &said)
 	}
-	if d, err = inputs.ReadConversations("out-test/trajectories.jsonl", ""); err != nil {
+	if d, err = inputs.ReadConversations(hosttest.Quiet(t), "out-test/trajectories.jsonl", "", false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = d.Demonstrations(toyApp(&said, nil).Host, config.Default()); err == nil || !strings.Contains(err.Error(), "all were left out") {

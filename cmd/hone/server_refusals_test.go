@@ -10,6 +10,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/job/inputs"
+	"hone/internal/testing/hosttest"
 )
 
 // politely has a tool that does what it is told, and one that refuses without the protocol's mark.
@@ -46,7 +47,7 @@ func TestUnmarkedRefusals(t *testing.T) {
 	}
 	learns := func(out string) int {
 		t.Helper()
-		d, err := inputs.ReadConversations(out+"/trajectories.jsonl", "")
+		d, err := inputs.ReadConversations(hosttest.Quiet(t), out+"/trajectories.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}

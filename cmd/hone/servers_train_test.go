@@ -20,6 +20,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job/inputs"
 	"hone/internal/job/records"
+	"hone/internal/testing/hosttest"
 )
 
 // toyed is an app over a toy model at toy.gguf, with a configuration whose backend is pure Go.
@@ -126,7 +127,7 @@ func filesystemServer(t *testing.T, servers string, a *app, stdout, stderr *byte
 		t.Errorf("outcomes %s", stdout)
 	}
 	// What the first episode wrote, the second did not read: it answered the template's text, and passed its check.
-	d, err := inputs.ReadConversations("traces/trajectories.jsonl", "")
+	d, err := inputs.ReadConversations(hosttest.Quiet(t), "traces/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

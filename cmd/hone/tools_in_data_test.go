@@ -24,6 +24,7 @@ import (
 	"hone/internal/job/journal"
 	"hone/internal/mcp"
 	"hone/internal/run"
+	"hone/internal/testing/hosttest"
 	"hone/internal/toolset"
 )
 
@@ -71,7 +72,7 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 		if err != nil || bytes.Contains(text, []byte(`"tools"`)) || bytes.Contains(text, []byte(`"properties"`)) {
 			t.Errorf("the catalog is written again: %v, %s", err, text)
 		}
-		d, err := inputs.ReadConversations("out/trajectories.jsonl", "")
+		d, err := inputs.ReadConversations(hosttest.Quiet(t), "out/trajectories.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func TestRowsWithoutToolsShowAnEpisodes(t *testing.T) {
 		if code != 0 || !strings.Contains(said, want.says) || want.says == "" && strings.Contains(said, "name no tools") {
 			t.Errorf("%s: exit code %d, %s", setting, code, said)
 		}
-		d, err := inputs.ReadConversations("rows.jsonl", "")
+		d, err := inputs.ReadConversations(hosttest.Quiet(t), "rows.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func TestSearchedEpisode(t *testing.T) {
 	if got.Reward != 1.9 || got.Shown == nil || len(got.Shown.Own) != 1 || got.Shown.Own[0].Name != "search_tools" || len(got.Shown.Names) != 0 || got.Shown.All {
 		t.Errorf("earned %g of 1.9, shown %+v, terms %+v", got.Reward, got.Shown, got.Terms)
 	}
-	d, err := inputs.ReadConversations("out/trajectories.jsonl", "")
+	d, err := inputs.ReadConversations(hosttest.Quiet(t), "out/trajectories.jsonl", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

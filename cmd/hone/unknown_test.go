@@ -7,6 +7,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/job/inputs"
+	"hone/internal/testing/hosttest"
 )
 
 // shortly answers with a summary that says nothing of what was asked, or with a record.
@@ -44,7 +45,7 @@ func TestUnknownAnswers(t *testing.T) {
 	}
 	learns := func(out string) int {
 		t.Helper()
-		d, err := inputs.ReadConversations(out+"/trajectories.jsonl", "")
+		d, err := inputs.ReadConversations(hosttest.Quiet(t), out+"/trajectories.jsonl", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -192,50 +192,24 @@ func rehearse(j *job.Job, p inputs.Pairs) error {
 }
 
 // learn runs what is left of DPO on pairs.
-func learn(ctx context.Context, j *job.Job, p inputs.Pairs) (err error) {
+func learn(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 	l, err := resolve(j, p)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	j.Config = l.Config
-	m := l.Model
-	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
-		return err
-	}
-	j.Say("model %s on %s; %s", m.Spec.Name, m.Engine.Description(), basemodel.CompileNote)
-	trainer, _, err := basemodel.OpenTrainer(j.Host, m, j.Config, j.Kept.Adapter, l.Prefix)
-	if err != nil {
-		return err
-	}
-	if err := j.Begin(run.Input{Name: inputs.PairsFile, Data: formats.EncodePairs(slices.Concat(p.List, p.Validation))}); err != nil {
-		return err
-	}
 	d := l.stage
-	track := journal.StartTracking(j.Env, j.Config.Metrics, j.Dir, journal.Tracked{Main: d.SFT.Stage, Engine: m.Engine})
-	defer func() { track.Close(err) }()
-	log := journal.Journal{Dir: j.Dir, Say: j.Say, Track: track}
-	d.Examiner = track.Trainer(trainer, metrics.Eval)
-	j.Opens(d)
-	err = d.Run(ctx, l.pairs, track.Trainer(trainer, metrics.Train), nil, log, track.Progress(j.Progress(1)))
-	if err := journal.Ended(ctx, j, d.SFT.Stage, err); err != nil {
+	kept := []run.Input{{Name: inputs.PairsFile, Data: formats.EncodePairs(slices.Concat(p.List, p.Validation))}}
+	steps := func(t *basemodel.Trainer, log journal.Journal) error {
+		d.Examiner = log.Track.Trainer(t, metrics.Eval)
+		j.Opens(d)
+		return d.Run(ctx, l.pairs, log.Track.Trainer(t, metrics.Train), nil, log, log.Track.Progress(j.Progress(1)))
+	}
+	say := func(log journal.Journal) error { return sayMargins(j, log, d.SFT) }
+	if err := l.Learn(ctx, j, d.SFT.Stage, kept, steps, say); err != nil {
 		return err
 	}
-	if err := journal.TakeBest(j, log, d.SFT.Stage, trainer); err != nil {
-		return err
-	}
-	final := j.Final()
-	if err := basemodel.SaveAdapter(final, trainer.Trainer, m.Renderer); err != nil {
-		return err
-	}
-	basemodel.SayPrograms(j.Host, m.Engine)
-	if err := sayMargins(j, log, d.SFT); err != nil {
-		return err
-	}
-	if err := track.Tell(j.Dir); err != nil {
-		return err
-	}
-	return sayPreferred(j, final)
+	return sayPreferred(j, j.Final())
 }
 
 // sayPreferred tells where the adapter is and what can be done with it.

@@ -45,15 +45,12 @@ func demonstrations(j *job.Job, m *basemodel.Model, catalog *mcp.Catalog, all []
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "there are no demonstrations to learn from", Where: "grpo.demonstrations.file",
 			Next: "name the conversations that hone sft had, such as shown/trajectories.jsonl, or set grpo.demonstrations.rows to 0"}
 	}
-	d, err := inputs.ReadConversations(path, "")
-	if d.Catalog == nil {
-		d.Catalog = catalog
-	}
-	if err == nil {
-		err = inputs.Unread(j.Host, &d.Report, false)
-	}
+	d, err := inputs.ReadConversations(j.Host, path, "", false)
 	if err != nil {
 		return nil, nil, err
+	}
+	if d.Catalog == nil {
+		d.Catalog = catalog
 	}
 	if j.Dir == nil {
 		d.HoldOut(j.Host, all)

@@ -1,14 +1,17 @@
 package inputs
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -18,6 +21,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/hub"
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/mcp/scan"
@@ -28,24 +32,26 @@ import (
 type Conversations struct {
 	Path    string
 	Rows    []dataset.Row
-	Report  formats.Report
 	Catalog *mcp.Catalog       // nil where there is none
 	chosen  *toolset.Selection // of the catalog's tools, for rows that name none; nil: all of them
 }
 
 // ReadConversations reads a data file or a folder of them, in any form that package formats knows, and the catalog that is named, or
-// lies beside it. Rows that cannot be read are in the report.
-func ReadConversations(path, catalog string) (Conversations, error) {
+// lies beside it. Rows that cannot be read are an error; or, with skip, they are told and left out.
+func ReadConversations(h *host.Host, path, catalog string, skip bool) (Conversations, error) {
 	d := Conversations{Path: path}
 	err := Uncurated(path)
 	if err != nil {
 		return d, err
 	}
-	if d.Rows, d.Report, err = formats.Load([]string{path}, formats.Options{}); err != nil {
+	var report formats.Report
+	if d.Rows, report, err = formats.Load([]string{path}, formats.Options{}); err != nil {
 		return d, err
 	}
-	d.Catalog, err = catalogBeside(path, catalog)
-	return d, err
+	if d.Catalog, err = catalogBeside(path, catalog); err != nil {
+		return d, err
+	}
+	return d, unread(h, &report, skip)
 }
 
 // HoldOut is holdOut of the rows, once they are read for a run that begins: what it keeps of them says their splits.
@@ -218,4 +224,113 @@ func (d Conversations) shown(r dataset.Row) (dataset.Row, error) {
 			Where: Where(&r), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
 	}
 	return r, nil
+}
+
+// Catalogs finds the tools of rows that name none.
+type Catalogs struct {
+	named string
+	found map[string]*mcp.Catalog // by folder
+}
+
+// NewCatalogs finds them in the catalog of a name, or beside each file where there is none.
+func NewCatalogs(named string) Catalogs { return Catalogs{named, map[string]*mcp.Catalog{}} }
+
+// of is the catalog for a row, nil where there is none.
+func (c *Catalogs) of(r *dataset.Row) (*mcp.Catalog, error) {
+	dir := filepath.Dir(r.File)
+	if c.named != "" {
+		dir = ""
+	}
+	if known, ok := c.found[dir]; ok {
+		return known, nil
+	}
+	found, err := catalogBeside(r.File, c.named)
+	if err == nil {
+		c.found[dir] = found
+	}
+	return found, err
+}
+
+// ToolsFor gives a row the tools that its episode was shown, or those of its catalog.
+func (c *Catalogs) ToolsFor(r *dataset.Row) error {
+	if len(r.Tools) > 0 {
+		return nil
+	}
+	catalog, err := c.of(r)
+	if err != nil || catalog == nil && r.Shown == nil {
+		return err
+	}
+	if r.Shown != nil {
+		r.Tools, err = mcp.ToolsShown(*r.Shown, catalog, Where(r))
+		r.Shown = nil // its tools stand in the row itself now
+		return err
+	}
+	r.Tools = catalog.Tools()
+	return nil
+}
+
+// Uncurated is an error where data was curated: its files hold all rows as they were, the rejected ones too, and what was
+// done to them stands beside. Whoever reads them to learn or to hand on is to read what curating left.
+func Uncurated(data ...string) error {
+	for _, path := range data {
+		for _, ledger := range ledgersOf(path) {
+			text, err := os.ReadFile(ledger)
+			operations := bytes.Count(text, []byte(`"do":`)) // its first line says what it is of
+			if err != nil || operations == 0 {
+				continue
+			}
+			of := strings.TrimSuffix(ledger, formats.Curation)
+			return &fault.Error{Code: fault.CodeUsage, What: "the data was curated, and its file holds all rows as they were", Where: of,
+				Why:  fault.Count(operations, "operation") + " in " + ledger,
+				Next: "hone curate export " + toolset.ShellWord(of) + " --out " + toolset.ShellWord(filepath.Join(filepath.Dir(of), "curated.jsonl")) + ", and name that file; or move " + ledger + " away to take the rows as they were"}
+		}
+	}
+	return nil
+}
+
+// ledgersOf are the files beside a file or folder, and in a folder, that what was done to its rows may stand in.
+func ledgersOf(path string) []string {
+	list := []string{strings.TrimRight(path, "/") + formats.Curation}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return list
+	}
+	_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error { // what cannot be read is told by who reads the rows
+		if err == nil && !d.IsDir() && strings.HasSuffix(file, formats.Curation) {
+			list = append(list, file)
+		}
+		return nil
+	})
+	return list
+}
+
+// LocalData is where data is: files and folders as they are named, and data sets of the Hub, org/name or org/name@revision, in its cache, into which
+// they are downloaded. A folder of such a name comes first.
+func LocalData(h *host.Host, names ...string) ([]string, error) {
+	out := slices.Clone(names)
+	for i, name := range names {
+		repo, ok := hub.Parse(hub.Dataset, name)
+		if _, err := os.Stat(name); err == nil || !ok {
+			continue
+		}
+		dir, _, err := h.FromHub(repo, DataFiles())
+		if f, ok := errors.AsType[*fault.Error](err); ok {
+			f.What = fmt.Sprintf("no file or folder %s is here; as a data set of the Hub: %s", name, f.What)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = dir
+	}
+	return out, nil
+}
+
+// DataFiles are those of a data set's repository that hold rows, and what is said of them.
+func DataFiles() hub.Selection {
+	return hub.Selection{Keep: func(file string) bool {
+		switch path.Ext(strings.TrimSuffix(file, ".gz")) {
+		case ".parquet", ".jsonl", ".ndjson", ".json":
+			return true
+		}
+		return file == "README.md"
+	}}
 }

@@ -72,7 +72,7 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 			if tc.own {
 				list = held
 			}
-			d, err := ReadConversations(path, "")
+			d, err := ReadConversations(hosttest.Quiet(t), path, "", false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 			if err := os.WriteFile(kept, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if d, err = ReadConversations(kept, ""); err != nil {
+			if d, err = ReadConversations(hosttest.Quiet(t), kept, "", false); err != nil {
 				t.Fatal(err)
 			}
 			again, err := d.Demonstrations(h, config.Default())

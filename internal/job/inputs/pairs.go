@@ -22,7 +22,7 @@ func ReadPairs(h *host.Host, path string, skip bool) (Pairs, error) {
 	}
 	list, report, err := formats.LoadPairs([]string{path})
 	if err == nil {
-		err = Unread(h, &report, skip)
+		err = unread(h, &report, skip)
 	}
 	p := Pairs{Path: path}
 	rows := make([]*dataset.Row, len(list))

@@ -131,9 +131,9 @@ func leftOut(h *host.Host, path string, rows []scenario.Bad) {
 	}
 }
 
-// Unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out. What is left aside of the
+// unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out. What is left aside of the
 // others is told too.
-func Unread(h *host.Host, report *formats.Report, skip bool) error {
+func unread(h *host.Host, report *formats.Report, skip bool) error {
 	broken := report.Err()
 	if broken == nil {
 		for _, line := range report.AsideLines() {

@@ -261,3 +261,25 @@ func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 func (l Journal) Finish(stage string) error {
 	return l.Dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished})
 }
+
+// TakeBest puts the trainer where it was best on what was held out, and says where that was.
+func (l Journal) TakeBest(stage string, trainer recipe.Trainer) error {
+	_, last, err := l.Latest(stage)
+	if err != nil {
+		return err
+	}
+	step, m, err := l.Best(stage, last+1)
+	if err != nil || step == 0 {
+		return err
+	}
+	if step == last {
+		l.Say("on what was held out the last step, %d, was best: loss %.4f", step, m["eval_loss"])
+		return nil
+	}
+	at, _, err := l.Recorded(recipe.ValidationStage, last)
+	if err != nil {
+		return err
+	}
+	l.Say("on what was held out step %d was best: loss %.4f, that of the last step, %d, is %.4f; the adapter is step %d's", step, m["eval_loss"], last, at["eval_loss"], step)
+	return trainer.Load(filepath.Join(l.Dir.Path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step)))
+}

@@ -52,10 +52,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 	if err != nil {
 		return err
 	}
-	d, err := inputs.ReadConversations(from[0], a.Catalog)
-	if err == nil {
-		err = inputs.Unread(e.Host, &d.Report, a.SkipBad)
-	}
+	d, err := inputs.ReadConversations(e.Host, from[0], a.Catalog, a.SkipBad)
 	if err != nil {
 		return err
 	}
@@ -88,10 +85,7 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 	if err := j.GoOn(); err != nil {
 		return err
 	}
-	d, err := inputs.ReadConversations(filepath.Join(path, job.ConversationsFile), "")
-	if err == nil {
-		err = inputs.Unread(j.Host, &d.Report, true)
-	}
+	d, err := inputs.ReadConversations(j.Host, filepath.Join(path, job.ConversationsFile), "", true)
 	if err != nil {
 		return err
 	}
@@ -130,12 +124,39 @@ func rehearse(j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
 }
 
 // learn runs what is left of SFT on rows.
-func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) (err error) {
+func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []dataset.Row) error {
 	l, err := Resolve(j, d, rows)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
+	text, err := d.Lines()
+	if err != nil {
+		return err
+	}
+	kept := []run.Input{{Name: job.ConversationsFile, Data: text}}
+	if d.Catalog != nil {
+		catalog, err := job.EncodeCatalog(d.Catalog)
+		if err != nil {
+			return err
+		}
+		kept = append(kept, catalog)
+	}
+	s := l.stage(l.Config)
+	steps := func(t *basemodel.Trainer, log journal.Journal) error {
+		j.Opens(s)
+		return s.Run(ctx, l.Sequences, log.Track.Trainer(t, metrics.Eval), nil, log, log.Track.Progress(j.Progress(1)))
+	}
+	if err := l.Learn(ctx, j, s.Stage, kept, steps, nil); err != nil {
+		return err
+	}
+	return sayTuned(j, j.Final())
+}
+
+// Learn opens the model of the plan and its trainer, begins the run, which keeps some inputs, and has steps take those of
+// a stage. What was best becomes the final adapter. say tells of the steps, and may be nil.
+func (l Plan) Learn(ctx context.Context, j *job.Job, stage string, kept []run.Input, steps func(*basemodel.Trainer, journal.Journal) error,
+	say func(journal.Journal) error) (err error) {
 	j.Config = l.Config
 	m := l.Model
 	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
@@ -146,42 +167,28 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 	if err != nil {
 		return err
 	}
-	text, err := d.Lines()
-	if err != nil {
+	if err := j.Begin(kept...); err != nil {
 		return err
 	}
-	inputs := []run.Input{{Name: job.ConversationsFile, Data: text}}
-	if d.Catalog != nil {
-		catalog, err := job.EncodeCatalog(d.Catalog)
-		if err != nil {
-			return err
-		}
-		inputs = append(inputs, catalog)
-	}
-	if err := j.Begin(inputs...); err != nil {
-		return err
-	}
-	s := l.stage(j.Config)
-	track := journal.StartTracking(j.Env, j.Config.Metrics, j.Dir, journal.Tracked{Main: s.Stage, Engine: m.Engine})
+	track := journal.StartTracking(j.Env, j.Config.Metrics, j.Dir, journal.Tracked{Main: stage, Engine: m.Engine})
 	defer func() { track.Close(err) }()
 	log := journal.Journal{Dir: j.Dir, Say: j.Say, Track: track}
-	j.Opens(s)
-	err = s.Run(ctx, l.Sequences, track.Trainer(trainer, metrics.Eval), nil, log, track.Progress(j.Progress(1)))
-	if err := journal.Ended(ctx, j, s.Stage, err); err != nil {
+	if err := journal.Ended(ctx, j, stage, steps(trainer, log)); err != nil {
 		return err
 	}
-	if err := journal.TakeBest(j, log, s.Stage, trainer); err != nil {
+	if err := log.TakeBest(stage, trainer); err != nil {
 		return err
 	}
-	final := j.Final()
-	if err := basemodel.SaveAdapter(final, trainer.Trainer, m.Renderer); err != nil {
+	if err := basemodel.SaveAdapter(j.Final(), trainer.Trainer, m.Renderer); err != nil {
 		return err
 	}
 	basemodel.SayPrograms(j.Host, m.Engine)
-	if err := track.Tell(j.Dir); err != nil {
-		return err
+	if say != nil {
+		if err := say(log); err != nil {
+			return err
+		}
 	}
-	return sayTuned(j, final)
+	return track.Tell(j.Dir)
 }
 
 // sayTuned tells where the adapter is and what can be done with it.
