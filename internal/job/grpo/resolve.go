@@ -2,6 +2,7 @@ package grpo
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -97,8 +98,13 @@ func sendable(l *episodes.Episodes, j *job.Job, list []scenario.Scenario) (good 
 		return list, nil
 	}
 	if len(scenario.OfSplit(good, scenario.Train)) == 0 || !j.SkipBad {
+		const named = 10
 		f := &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(bad), "scenario") + " cannot be done on these servers", Where: j.Config.Scenarios.File,
-			Why: strings.Join(append(bad[:min(inputs.MostNamed, len(bad)):len(bad)], inputs.More(len(bad)-inputs.MostNamed)...), "\n    "), Next: "hone discover lists the tools, hone scenarios validate names all such rows; mend them"}
+			Next: "hone discover lists the tools, hone scenarios validate names all such rows; mend them"}
+		if more := len(bad) - named; more > 0 {
+			bad = append(bad[:named], fmt.Sprintf("and %d more", more))
+		}
+		f.Why = strings.Join(bad, "\n    ")
 		if !j.SkipBad && len(good) > 0 {
 			f.Next += inputs.SkipBad
 		}

@@ -100,16 +100,6 @@ func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, 
 	return good, nil
 }
 
-// MostNamed is how many bad rows an error names.
-const MostNamed = 10
-
-func More(n int) []string {
-	if n <= 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("and %d more", n)}
-}
-
 // readable are the scenarios of a file with their lines, and their splits, which are of all that can be read: one that is left out later may join two
 // sets. Rows that cannot be read are one error, by their lines; or, with skip, they are told and left out.
 func readable(h *host.Host, path string, skip bool) (list []scenario.Scenario, lines []int, err error) {
