@@ -26,10 +26,10 @@ func newEnvServe(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve scenarios as environments, each session on MCP servers of its own",
-		Long: "serve answers the protocols by which trainers run environments: OpenEnv's at the URL that it prints, and NeMo Gym's resources\n" +
-			"server under /gym, for verifiers, and /gym-masked. Tools, limits, approval and rewards are those of hone train. An episode that\n" +
-			"fails through no doing of the policy has no reward, which is not 0. With --output-dir the episodes are kept, scored, in a run\n" +
-			"directory. Ctrl-C lets episodes under way end.",
+		Long: "serve answers the protocols by which trainers run environments: OpenEnv's and the Open Reward Standard at the URL that it\n" +
+			"prints, and NeMo Gym's resources server under /gym, for verifiers, and /gym-masked. Tools, limits, approval and rewards are\n" +
+			"those of hone train. An episode that fails through no doing of the policy has no reward, which is not 0. With --output-dir the\n" +
+			"episodes are kept, scored, in a run directory. Ctrl-C lets episodes under way end.",
 		Example: "  hone env serve --dataset scenarios.json --mcp-config .mcp.json --output-dir served\n" +
 			"  hone env serve --listen 0.0.0.0:8010 --key-env ENV_KEY --max-sessions 256",
 		Args: arguments(0, 0, ""),

@@ -156,15 +156,21 @@ func (g gymCalls) CallTool(_ context.Context, c chat.ToolCall) (text string, fai
 		return "Error: " + errNoSession.Error(), true
 	}
 	got, err := g.session.call(g.request, "", c)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "Error: " + err.Error(), true
-	case got.result == nil:
+	}
+	return shownText(got)
+}
+
+// shownText is an answer for a policy; failed says that it is no result of the tool.
+func shownText(a answer) (text string, failed bool) {
+	switch {
+	case a.result == nil:
 		return "Error: the episode is over", true
-	case got.result.Status == trajectory.CallTimeout || got.result.Status == trajectory.CallTransportError:
+	case a.result.Status == trajectory.CallTimeout || a.result.Status == trajectory.CallTransportError:
 		return "Error: no answer; the episode is over", true
 	}
-	return got.result.Text, got.result.Status != trajectory.CallOK
+	return a.result.Text, a.result.Status != trajectory.CallOK
 }
 
 // gymResponse is what is read of a Response of OpenAI.

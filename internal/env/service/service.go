@@ -84,6 +84,7 @@ type Server struct {
 	table   *table
 	metrics *metrics.Meter
 	ending  atomic.Bool
+	ors     ors
 }
 
 func (o *Options) settle() {
@@ -113,7 +114,7 @@ func New(o Options) (*Server, error) {
 	}
 	o.settle()
 	m := metrics.NewMeter(help())
-	return &Server{o: o, tasks: newTasks(o.Scenarios), table: newTable(o, m), metrics: m}, nil
+	return &Server{o: o, tasks: newTasks(o.Scenarios), table: newTable(o, m), metrics: m, ors: ors{sessions: map[string]*orsSession{}}}, nil
 }
 
 // Serve answers on the listener until ctx is cancelled. Then no session begins; those under way may end within Options.Grace. It returns
@@ -141,7 +142,8 @@ func (s *Server) routes() []serve.Route {
 	list := []serve.Route{{Method: "GET", Path: "/health", Open: true, Handle: s.health}, {Method: "GET", Path: "/metrics", Handle: s.showMetrics}}
 	list = append(list, s.taskRoutes()...)
 	list = append(list, s.openEnvRoutes()...)
-	return append(list, s.nemoGymRoutes()...)
+	list = append(list, s.nemoGymRoutes()...)
+	return append(list, s.orsRoutes()...)
 }
 
 // health has the words of OpenEnv. A balancer takes away a server that is ending, or whose records are lost.

@@ -38,6 +38,7 @@ type session struct {
 	answers map[string]answer // to calls that their client has named, by that
 	unheard []unheard
 	idle    *time.Timer
+	limit   time.Duration // of idleness
 	closing sync.Once
 }
 
@@ -49,6 +50,7 @@ type answer struct {
 
 // unheard is an answer whose client had gone before it was there.
 type unheard struct {
+	name string
 	call chat.ToolCall
 	answer
 }
@@ -59,7 +61,8 @@ func newSession(x *table, s *scenario.Scenario, rollout int, messages []chat.Mes
 	e.record = &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, x.o.Attempt, rollout), ScenarioID: s.ID, Split: s.Split, Scenario: s.Hash(), Rollout: rollout}
 	e.life, e.stop = context.WithCancelCause(x.life)
 	e.idle = time.AfterFunc(math.MaxInt64, func() { e.close(errIdle) })
-	e.idle.Reset(x.o.Idle) // not before it is there to be stopped
+	e.limit = x.o.Idle
+	e.rest() // not before the timer is there to be stopped
 	return e
 }
 
@@ -140,9 +143,12 @@ func (e *session) enter(ctx context.Context) error {
 }
 
 func (e *session) leave() {
-	e.idle.Reset(e.table.o.Idle)
+	e.rest()
 	<-e.turn
 }
+
+// rest is when the session may be idle for as long as it may be.
+func (e *session) rest() { e.idle.Reset(e.limit) }
 
 // call makes a call, unless it is one that was made: of a name that the client gave it, or equal to one whose answer its client did not
 // wait for. A call goes on when its client is gone; ctx is the client's.
@@ -151,14 +157,15 @@ func (e *session) call(ctx context.Context, name string, c chat.ToolCall) (answe
 		return answer{}, err
 	}
 	defer e.leave()
-	if a, made := e.answers[name]; made && name != "" {
-		return a, nil
-	}
+	made, named := e.answers[name]
 	for i, u := range e.unheard {
-		if sameCall(u.call, c) {
+		if named && u.name == name || !named && sameCall(u.call, c) {
 			e.unheard = append(e.unheard[:i:i], e.unheard[i+1:]...)
 			return u.answer, nil
 		}
+	}
+	if named {
+		return made, nil
 	}
 	a := answer{over: e.over}
 	if e.over == nil {
@@ -167,11 +174,11 @@ func (e *session) call(ctx context.Context, name string, c chat.ToolCall) (answe
 			a.result = &results[0]
 		}
 	}
-	switch {
-	case name != "":
+	if name != "" {
 		e.answers[name] = a
-	case ctx.Err() != nil:
-		e.unheard = append(e.unheard, unheard{c, a})
+	}
+	if ctx.Err() != nil {
+		e.unheard = append(e.unheard, unheard{name, c, a})
 	}
 	return a, nil
 }

@@ -11,9 +11,13 @@ import (
 
 // taskRoutes are those that OpenEnv and the Open Reward Standard share.
 func (s *Server) taskRoutes() []serve.Route {
-	at := "/" + EnvironmentName
+	list := []serve.Route{{Method: "GET", Path: "/list_environments", Handle: func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, []string{EnvironmentName}) }}}
+	return append(append(list, s.tasksAt("")...), s.tasksAt("/"+EnvironmentName)...)
+}
+
+// tasksAt are the routes about scenarios below a path.
+func (s *Server) tasksAt(at string) []serve.Route {
 	return []serve.Route{
-		{Method: "GET", Path: "/list_environments", Handle: func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, []string{EnvironmentName}) }},
 		{Method: "GET", Path: at + "/splits", Handle: s.listSplits},
 		{Method: "POST", Path: at + "/tasks", Handle: s.about(func(list []*scenario.Scenario, _ slice) (any, error) {
 			tasks, err := s.describe(list)
