@@ -18,8 +18,8 @@ import (
 	"hone/internal/env"
 )
 
-// servedEnv runs hone env serve until the test, or what stop returns, ends it. stop returns what it said.
-func servedEnv(t *testing.T, args ...string) (url string, stop func() string) {
+// serveEnv runs hone env serve until the test, or what stop returns, ends it. stop returns what it said.
+func serveEnv(t *testing.T, args ...string) (url string, stop func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write := io.Pipe()
@@ -48,8 +48,8 @@ func servedEnv(t *testing.T, args ...string) (url string, stop func() string) {
 	return strings.TrimSpace(line), stop
 }
 
-// played sends frames of OpenEnv over a socket of its own, and returns the last answer's reward.
-func played(t *testing.T, url string, frames ...string) *float64 {
+// playFrames sends frames of OpenEnv over a socket of its own, and returns the last answer's reward.
+func playFrames(t *testing.T, url string, frames ...string) *float64 {
 	t.Helper()
 	ws, r, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(url, "http")+"/ws", nil)
 	if err != nil {
@@ -90,14 +90,23 @@ func callFrame(name, arguments string) string {
 // What a trainer is told of an episode is what hone runs rescore makes of its transcript, to the digit.
 func TestEnvRewardsAreThoseOfRescore(t *testing.T) {
 	server, sold := shop(t)
-	workFolder(t, map[string]string{"hone.yaml": "rewards: {parse: 0, checks: 0.7, call: 0.1, arguments: 0.3, recovery: -0.1, extra: 0.3}\n",
-		"s.jsonl": `{"id": "hat", "task": "Buy a hat, look first.", "gold": [{"name": "look", "arguments": {"name": "hat"}}, {"name": "buy", "arguments": {"name": "hat"}}], "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}, {"type": "answer", "contains": "sold"}]}` + "\n"})
-	url, stop := servedEnv(t, "--mcp", server, "--dataset", "s.jsonl", "--output-dir", "out")
-	look, hat, cap, bad := callFrame("look", `{"name": "hat"}`), callFrame("buy", `{"name": "hat"}`), callFrame("buy", `{"name": "cap"}`), callFrame("buy", `{"nam": 1}`)
+	workFolder(t, map[string]string{
+		"hone.yaml": "rewards: {parse: 0, checks: 0.7, call: 0.1, arguments: 0.3, recovery: -0.1, extra: 0.3}\n",
+		"s.jsonl":   `{"id": "hat", "task": "Buy a hat, look first.", "gold": [{"name": "look", "arguments": {"name": "hat"}}, {"name": "buy", "arguments": {"name": "hat"}}], "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}, {"type": "answer", "contains": "sold"}]}` + "\n",
+	})
+	url, stop := serveEnv(t, "--mcp", server, "--dataset", "s.jsonl", "--output-dir", "out")
+	look, hat, cap, bad := callFrame("look", `{"name": "hat"}`), callFrame("buy", `{"name": "hat"}`),
+		callFrame("buy", `{"name": "cap"}`), callFrame("buy", `{"nam": 1}`)
 	say := actionFrame(`{"type": "answer", "text": "It is sold."}`)
 	var told []float64
-	for _, frames := range [][]string{{resetHat, look, hat, say}, {resetHat, hat, hat, cap, say}, {resetHat, bad, look, cap, say}, {resetHat, say}, {resetHat, bad, bad, say}} {
-		got := played(t, url, frames...)
+	for _, frames := range [][]string{
+		{resetHat, look, hat, say},
+		{resetHat, hat, hat, cap, say},
+		{resetHat, bad, look, cap, say},
+		{resetHat, say},
+		{resetHat, bad, bad, say},
+	} {
+		got := playFrames(t, url, frames...)
 		if got == nil {
 			t.Fatalf("%v has no reward", frames)
 		}
@@ -128,7 +137,8 @@ func TestEnvRewardsAreThoseOfRescore(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatal(err)
 		}
-		if want := fmt.Sprintf("%s/hat/1/%d", env.Stage, n); row.Row != want || row.Now.Reward != told[n] || row.Was.Reward != told[n] {
+		if want := fmt.Sprintf("%s/hat/1/%d",
+			env.Stage, n); row.Row != want || row.Now.Reward != told[n] || row.Was.Reward != told[n] {
 			t.Errorf("%s: told %v, %+v", want, told[n], row)
 		}
 		n++
@@ -142,8 +152,11 @@ func TestEnvRewardsAreThoseOfRescore(t *testing.T) {
 func TestEnvRefuses(t *testing.T) {
 	server, _ := shop(t)
 	const hat = `{"id": "hat", "task": "Buy a hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n"
-	workFolder(t, map[string]string{"tokens.yaml": "rewards: {length: {weight: -1, budget: 10}}\n", "s.jsonl": hat, "empty.jsonl": strings.ReplaceAll(hat, `"buy"`, `"sell"`),
-		"asks.yaml": "mcp: {approval: {mode: ask}}\n"})
+	workFolder(t, map[string]string{
+		"tokens.yaml": "rewards: {length: {weight: -1, budget: 10}}\n", "s.jsonl": hat,
+		"empty.jsonl": strings.ReplaceAll(hat, `"buy"`, `"sell"`),
+		"asks.yaml":   "mcp: {approval: {mode: ask}}\n",
+	})
 	for _, c := range []struct {
 		args []string
 		want string
@@ -153,7 +166,8 @@ func TestEnvRefuses(t *testing.T) {
 		{[]string{"--dataset", "s.jsonl", "--max-sessions", "0"}, "must be positive"},
 		{[]string{"--dataset", "s.jsonl", "--config", "asks.yaml"}, "a person would have to be asked"},
 	} {
-		if code, _, said := hone(t, "", append([]string{"env", "serve", "--mcp", server, "--listen", "127.0.0.1:0"}, c.args...)...); code != 2 || !strings.Contains(said, c.want) {
+		if code, _, said := hone(t, "", append([]string{"env", "serve", "--mcp", server, "--listen", "127.0.0.1:0"},
+			c.args...)...); code != 2 || !strings.Contains(said, c.want) {
 			t.Errorf("%v: exit code %d, %s", c.args, code, said)
 		}
 	}
@@ -161,7 +175,8 @@ func TestEnvRefuses(t *testing.T) {
 
 // The client's file is written as it is.
 func TestEnvClient(t *testing.T) {
-	if code, out, _ := hone(t, "", "env", "client"); code != 0 || out != env.Client || !strings.Contains(out, "def environment(url: str") {
+	if code, out, _ := hone(t, "", "env", "client"); code != 0 || out != env.Client ||
+		!strings.Contains(out, "def environment(url: str") {
 		t.Errorf("exit code %d, %q", code, out)
 	}
 }

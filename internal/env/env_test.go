@@ -48,12 +48,16 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: refused for %q, want %q", yaml, got, want)
 		}
 	}
-	for want, s := range map[string]scenario.Scenario{"simulated user": {ID: "b", Checks: checked.Checks, User: &scenario.User{Goal: "g"}}, "no checks": {ID: "b", Task: "Go."}} {
-		if err := refuse(config.Default(), []scenario.Scenario{checked, s}, "s"); err == nil || !strings.Contains(err.Error(), "s, scenario b") || !strings.Contains(err.Error(), want) {
+	for want, s := range map[string]scenario.Scenario{
+		"simulated user": {ID: "b", Checks: checked.Checks, User: &scenario.User{Goal: "g"}},
+		"no checks":      {ID: "b", Task: "Go."},
+	} {
+		if err := refuse(config.Default(), []scenario.Scenario{checked, s}, "s"); err == nil ||
+			!strings.Contains(err.Error(), "s, scenario b") || !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}
 	}
-	if u := Unseen(config.Default()); len(u) == 0 || !strings.HasPrefix(u[0], "rewards.parse") {
+	if u := blindSpots(config.Default()); len(u) == 0 || !strings.HasPrefix(u[0], "rewards.parse") {
 		t.Error(u)
 	}
 }
@@ -61,7 +65,9 @@ func TestRefusals(t *testing.T) {
 // Rows name a scenario and say its opening; nothing that solves it is in them.
 func TestRows(t *testing.T) {
 	s := scenario.Scenario{ID: "a", Split: scenario.Train, Messages: []chat.Message{{Role: chat.User, Content: "Hi."},
-		{Role: chat.Assistant, Content: "Wait.", ToolCalls: []chat.ToolCall{{ID: "c", Name: "look", Arguments: `{"a":1}`}}}, {Role: chat.ToolRole, ToolCallID: "c", Name: "look", Content: "12"}}}
+		{Role: chat.Assistant, Content: "Wait.",
+			ToolCalls: []chat.ToolCall{{ID: "c", Name: "look", Arguments: `{"a":1}`}}}, {Role: chat.ToolRole,
+			ToolCallID: "c", Name: "look", Content: "12"}}}
 	for format, want := range map[string]string{
 		"trl": `{"prompt":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Wait.","tool_calls":[{"id":"c","type":"function","function":{"name":"look","arguments":"{\"a\":1}"}}]},` +
 			`{"role":"tool","content":"12","tool_call_id":"c","name":"look"}],"scenario":"a","hash":"HASH"}`,
@@ -74,7 +80,8 @@ func TestRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := encode(&b, write(s, s.Opening(), 3)); err != nil || b.String() != strings.ReplaceAll(want, "HASH", s.Hash())+"\n" {
+		if err := encode(&b, write(s, s.Opening(), 3)); err != nil ||
+			b.String() != strings.ReplaceAll(want, "HASH", s.Hash())+"\n" {
 			t.Errorf("%s: %s, %v", format, &b, err)
 		}
 	}
@@ -88,13 +95,15 @@ func TestTasks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.jsonl")
 	var rows []string
 	for _, r := range [][2]string{{"a", "train"}, {"b", "test"}, {"c", "train"}, {"d", "test"}} {
-		rows = append(rows, `{"id": "`+r[0]+`", "task": "Do `+r[0]+`.", "split": "`+r[1]+`", "checks": [{"type": "call", "name": "`+r[0]+`", "arguments": {}}]}`)
+		rows = append(rows, `{"id": "`+r[0]+`", "task": "Do `+r[0]+`.", "split": "`+r[1]+
+			`", "checks": [{"type": "call", "name": "`+r[0]+`", "arguments": {}}]}`)
 	}
 	if err := os.WriteFile(file, []byte(strings.Join(rows, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	e := job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&bytes.Buffer{}), LookupEnv: func(string) (string, bool) { return "", false }}}
+	e := job.Env{Host: &host.Host{Data: sanitize.New(&out), Talk: sanitize.New(&bytes.Buffer{}),
+		LookupEnv: func(string) (string, bool) { return "", false }}}
 	if err := Tasks(e, config.Default(), TasksAsked{Dataset: file, Split: "test", Format: "ors"}); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,8 @@ func unservable(c config.Config) (list []string) {
 			list = append(list, key+": "+why)
 		}
 	}
-	const malformed, tokens, group = "a trainer's malformed calls never come here", "a trainer's tokens never come here", "it compares the episodes of a group, and each is scored alone here"
+	const malformed, tokens, group = "a trainer's malformed calls never come here",
+		"a trainer's tokens never come here", "it compares the episodes of a group, and each is scored alone here"
 	r := c.Rewards
 	add(r.Parse != 0 && r.Parse != config.Default().Rewards.Parse, "rewards.parse", malformed)
 	add(r.Repair != 0, "rewards.repair", malformed)
@@ -35,16 +36,23 @@ func unservable(c config.Config) (list []string) {
 			add(true, "rewards.expressions."+name, "it uses "+used+", which a trainer keeps to itself")
 		}
 	}
-	add(c.GRPO.Credit.Level == "turn", "grpo.credit.level", "trainers take one reward for an episode, and none for turns")
+	add(c.GRPO.Credit.Level == "turn", "grpo.credit.level",
+		"trainers take one reward for an episode, and none for turns")
 	add(c.GRPO.Explorations > 0, "grpo.explorations", "a trainer's policy cannot be held to a call")
 	return list
 }
 
-// refuse is an error of what cannot be served: what the configuration asks for, and scenarios with a user or without checks.
+// refuse is an error of what cannot be served: what the configuration asks for, and scenarios with a user or without
+// checks.
 func refuse(c config.Config, list []scenario.Scenario, path string) error {
 	if keys := unservable(c); len(keys) > 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "a reward or a technique of the configuration cannot be had by the trainers of others", Where: "hone.yaml",
-			Why: strings.Join(keys, "; "), Next: "take these keys out of the configuration that --config names; the trainer may have its own"}
+		return &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "a reward or a technique of the configuration cannot be had by the trainers of others",
+			Where: "hone.yaml",
+			Why:   strings.Join(keys, "; "),
+			Next:  "take these keys out of the configuration that --config names; the trainer may have its own",
+		}
 	}
 	for _, s := range list {
 		why := ""
@@ -56,17 +64,20 @@ func refuse(c config.Config, list []scenario.Scenario, path string) error {
 		default:
 			continue
 		}
-		return &fault.Error{Code: fault.CodeUsage, What: "a scenario cannot be served", Where: fmt.Sprintf("%s, scenario %s", path, s.ID), Why: why,
-			Next: "leave it out of the file that --dataset names"}
+		return &fault.Error{Code: fault.CodeUsage, What: "a scenario cannot be served",
+			Where: fmt.Sprintf("%s, scenario %s",
+				path, s.ID), Why: why, Next: "leave it out of the file that --dataset names"}
 	}
 	return nil
 }
 
-// Unseen is what of a configuration never acts on the episodes of trainers, though nothing asks for it.
-func Unseen(c config.Config) (list []string) {
+// blindSpots are what of a configuration never acts on the episodes of trainers, though nothing asks for it.
+func blindSpots(c config.Config) (list []string) {
 	if c.Rewards.Parse != 0 {
-		list = append(list, "rewards.parse takes nothing: malformed calls never come here, so the trainer has to lower their reward")
+		list = append(list,
+			"rewards.parse takes nothing: malformed calls never come here, so the trainer has to lower their reward")
 	}
-	list = append(list, "words beside calls are not seen, so none lower a reward", "calls come one by one, so rollout.max_turns counts each call as a turn")
+	list = append(list, "words beside calls are not seen, so none lower a reward",
+		"calls come one by one, so rollout.max_turns counts each call as a turn")
 	return list
 }

@@ -1,5 +1,5 @@
-// Package env lets the trainers of others run hone's scenarios: it serves them, writes the rows that name them, and the Python file by
-// which TRL speaks with the server.
+// Package env lets the trainers of others run hone's scenarios: it serves them, writes the rows that name them, and the
+// Python file by which TRL speaks with the server.
 package env
 
 import (
@@ -57,7 +57,8 @@ type announced struct {
 // Serve answers until ctx ends.
 func Serve(ctx context.Context, e job.Env, c config.Config, o Options, from toolset.Source) error {
 	if o.MaxSessions < 1 || o.Idle <= 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "--max-sessions and --idle must be positive", Next: "hone env serve --help"}
+		return &fault.Error{Code: fault.CodeUsage, What: "--max-sessions and --idle must be positive",
+			Next: "hone env serve --help"}
 	}
 	keys, err := local.Keys(e.Host, o.KeyEnvs)
 	if err != nil {
@@ -103,7 +104,9 @@ func Serve(ctx context.Context, e job.Env, c config.Config, o Options, from tool
 }
 
 // open opens the servers and, where one is asked for, the run directory.
-func open(ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source, maxSessions int) (*episodes.Episodes, error) {
+func open(
+	ctx context.Context, j *job.Job, list []scenario.Scenario, from toolset.Source, maxSessions int,
+) (*episodes.Episodes, error) {
 	servers, err := toolset.LoadServers(j.Host, j.Config, from)
 	if err != nil {
 		return nil, err
@@ -131,8 +134,12 @@ func prepare(j *job.Job, l *episodes.Episodes, list []scenario.Scenario, maxSess
 		return err
 	}
 	if alone := l.Pool.OneAtATime(); maxSessions > 1 && len(alone) > 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "a server takes one episode at a time, and a trainer begins several before it ends one", Where: "server " + alone[0],
-			Next: "give the server isolation process, or --max-sessions 1"}
+		return &fault.Error{
+			Code:  fault.CodeUsage,
+			What:  "a server takes one episode at a time, and a trainer begins several before it ends one",
+			Where: "server " + alone[0],
+			Next:  "give the server isolation process, or --max-sessions 1",
+		}
 	}
 	if j.Path != "" {
 		if err := j.BeginOrGoOn(l.Set); err != nil {
@@ -155,11 +162,14 @@ func prepare(j *job.Job, l *episodes.Episodes, list []scenario.Scenario, maxSess
 	return nil
 }
 
-func newService(j *job.Job, l *episodes.Episodes, list []scenario.Scenario, o Options, keys []string) (*service.Server, error) {
-	unseen := Unseen(j.Config)
+func newService(
+	j *job.Job, l *episodes.Episodes, list []scenario.Scenario, o Options, keys []string,
+) (*service.Server, error) {
+	unseen := blindSpots(j.Config)
 	for _, t := range l.World.ToolList {
 		if slices.Contains(service.Reserved(), t.Name) {
-			unseen = append(unseen, "the tool "+t.Name+" is called over MCP alone in NeMo Gym, whose requests have another meaning for its name")
+			unseen = append(unseen, "the tool "+t.Name+
+				" is called over MCP alone in NeMo Gym, whose requests have another meaning for its name")
 		}
 	}
 	for _, text := range unseen {
@@ -170,13 +180,23 @@ func newService(j *job.Job, l *episodes.Episodes, list []scenario.Scenario, o Op
 		attempt = j.Dir.Attempt
 	}
 	r := j.Config.Rollout
-	options := service.Options{Environment: environment.New(l.World), Records: &records{job: j, on: l}, Scenarios: list, Tools: l.World.ToolList,
-		About: service.About{Version: host.ReadBuild().Version, MaxTurns: r.MaxTurns, MaxToolCalls: r.MaxToolCalls, Catalog: l.Catalog.Hash,
-			ToolsByScenario: l.Selection.Of != nil || l.Selection.UsesSearch(), Unseen: unseen},
+	options := service.Options{
+		Environment: environment.New(l.World),
+		Records:     &records{job: j, on: l},
+		Scenarios:   list,
+		Tools:       l.World.ToolList,
+		About: service.About{Version: host.ReadBuild().Version, MaxTurns: r.MaxTurns, MaxToolCalls: r.MaxToolCalls,
+			Catalog: l.Catalog.Hash, ToolsByScenario: l.Selection.Of != nil || l.Selection.UsesSearch(),
+			Unseen: unseen},
 		MCP: func(of func(*http.Request) service.Callable) http.Handler {
 			return mcp.Offer(host.ReadBuild().Version, func(r *http.Request) mcp.Offered { return of(r) })
 		},
-		Attempt: attempt, MaxSessions: o.MaxSessions, Idle: o.Idle, Keys: keys, Logger: local.Logger(j.Host)}
+		Attempt:     attempt,
+		MaxSessions: o.MaxSessions,
+		Idle:        o.Idle,
+		Keys:        keys,
+		Logger:      local.Logger(j.Host),
+	}
 	j.Host.Opens(options)
 	return service.New(options)
 }
@@ -191,7 +211,8 @@ type records struct {
 
 // Score implements service.Records.
 func (r *records) Score(ctx context.Context, s *scenario.Scenario, t *trajectory.Trajectory) (trajectory.Score, error) {
-	scores, err := recipe.Score(ctx, r.on.Scorer, s, trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}})
+	scores, err := recipe.Score(ctx, r.on.Scorer, s,
+		trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}})
 	if err != nil {
 		return trajectory.Score{}, err
 	}
@@ -210,7 +231,8 @@ func (r *records) Keep(t *trajectory.Trajectory, score trajectory.Score) error {
 	if err := log.Trajectory(Stage, r.job.Dir.Attempt, t); err != nil {
 		return err
 	}
-	return log.Scores(Stage, trajectory.Group{ScenarioID: t.ScenarioID, Trajectories: []*trajectory.Trajectory{t}}, []trajectory.Score{score})
+	return log.Scores(Stage, trajectory.Group{ScenarioID: t.ScenarioID, Trajectories: []*trajectory.Trajectory{t}},
+		[]trajectory.Score{score})
 }
 
 func announce(h *host.Host, l net.Listener, o Options, scenarios, tools int) error {
@@ -223,6 +245,7 @@ func announce(h *host.Host, l net.Listener, o Options, scenarios, tools int) err
 		key = "; clients send the key in $" + o.KeyEnvs[0] + " as a bearer token"
 	}
 	h.Say("OpenEnv and ORS: %s; NeMo Gym: %s%s; verifiers: %s%s", url, url, service.MaskedPath, url, service.GymPath)
-	h.Say("%s, %s, up to %s at once%s", fault.Count(scenarios, "scenario"), fault.Count(tools, "tool"), fault.Count(o.MaxSessions, "session"), key)
+	h.Say("%s, %s, up to %s at once%s", fault.Count(scenarios, "scenario"), fault.Count(tools, "tool"),
+		fault.Count(o.MaxSessions, "session"), key)
 	return nil
 }

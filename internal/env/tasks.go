@@ -87,7 +87,8 @@ func writer(format string) (rowWriter, error) {
 	case "ors":
 		return orsRow, nil
 	}
-	return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such format of rows", Where: "--format " + format, Next: "give trl, nemo-gym or ors"}
+	return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such format of rows",
+		Where: "--format " + format, Next: "give trl, nemo-gym or ors"}
 }
 
 func trlRow(s scenario.Scenario, opening []chat.Message, _ int) any {
@@ -114,19 +115,22 @@ func nemoGymRow(s scenario.Scenario, opening []chat.Message, _ int) any {
 func responsesInput(messages []chat.Message) (items []any) {
 	for _, m := range messages {
 		if m.Role == chat.ToolRole {
-			items = append(items, map[string]string{"type": "function_call_output", "call_id": m.ToolCallID, "output": m.Content})
+			items = append(items,
+				map[string]string{"type": "function_call_output", "call_id": m.ToolCallID, "output": m.Content})
 			continue
 		}
 		if m.Content != "" || len(m.ToolCalls) == 0 {
 			items = append(items, map[string]string{"role": m.Role, "content": m.Content})
 		}
 		for _, c := range m.ToolCalls {
-			items = append(items, map[string]string{"type": "function_call", "call_id": c.ID, "name": c.Name, "arguments": c.Arguments})
+			items = append(items,
+				map[string]string{"type": "function_call", "call_id": c.ID, "name": c.Name, "arguments": c.Arguments})
 		}
 	}
 	return items
 }
 
 func orsRow(s scenario.Scenario, _ []chat.Message, place int) any {
-	return map[string]any{"env_name": service.EnvironmentName, "split": s.Split, "index": place, "scenario": s.ID, "hash": s.Hash()}
+	return map[string]any{"env_name": service.EnvironmentName, "split": s.Split, "index": place, "scenario": s.ID,
+		"hash": s.Hash()}
 }

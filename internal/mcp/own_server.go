@@ -16,20 +16,22 @@ type Offered interface {
 	CallTool(ctx context.Context, c chat.ToolCall) (text string, failed bool)
 }
 
-// Offer is a server over Streamable HTTP, without sessions of its own: of says what a request is offered. Tools are offered with the schemas that they
-// have, whatever these are.
+// Offer is a server over Streamable HTTP, without sessions of its own: of says what a request is offered. Tools are
+// offered with the schemas that they have, whatever these are.
 func Offer(version string, of func(*http.Request) Offered) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		offered := of(r)
-		s := mcp.NewServer(&mcp.Implementation{Name: "hone", Version: version}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
+		s := mcp.NewServer(&mcp.Implementation{Name: "hone", Version: version},
+			&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 		s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 			return func(ctx context.Context, method string, q mcp.Request) (mcp.Result, error) {
 				switch p := q.GetParams().(type) {
 				case *mcp.ListToolsParams:
-					return listed(offered.Tools()), nil
+					return toolsResult(offered.Tools()), nil
 				case *mcp.CallToolParamsRaw:
 					text, failed := offered.CallTool(ctx, chat.ToolCall{Name: p.Name, Arguments: orEmpty(p.Arguments)})
-					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: failed}, nil
+					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}},
+						IsError: failed}, nil
 				}
 				return next(ctx, method, q)
 			}
@@ -39,8 +41,9 @@ func Offer(version string, of func(*http.Request) Offered) http.Handler {
 	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true})
 }
 
-func listed(tools []chat.Tool) *mcp.ListToolsResult {
-	r := &mcp.ListToolsResult{Tools: []*mcp.Tool{}, Cacheable: mcp.Cacheable{CacheScope: "private"}} // they are a session's
+func toolsResult(tools []chat.Tool) *mcp.ListToolsResult {
+	// they are a session's
+	r := &mcp.ListToolsResult{Tools: []*mcp.Tool{}, Cacheable: mcp.Cacheable{CacheScope: "private"}}
 	for _, t := range tools {
 		r.Tools = append(r.Tools, &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}

@@ -17,12 +17,13 @@ import (
 	"hone/internal/serve"
 )
 
-// NeMo Gym 0.4 (nemo_gym/base_resources_server.py): a resources server. A row seeds a session, which a cookie or a token names; tools are
-// called over MCP or by a request for each; verify has the row and the policy's response, and gives all back with the reward. Nothing ends
-// a session but time.
+// NeMo Gym 0.4 (nemo_gym/base_resources_server.py): a resources server. A row seeds a session, which a cookie or a
+// token names; tools are called over MCP or by a request for each; verify has the row and the policy's response, and
+// gives all back with the reward. Nothing ends a session but time.
 //
-// There is no reward that is none. So the dialect is served twice: under GymPath verify fails where the episode says nothing of the policy,
-// which verifiers takes for a rollout to skip; under MaskedPath it answers with mask_sample, which newer NeMo Gym and NeMo RL look at.
+// There is no reward that is none. So the dialect is served twice: under GymPath verify fails where the episode says
+// nothing of the policy, which verifiers takes for a rollout to skip; under MaskedPath it answers with mask_sample,
+// which newer NeMo Gym and NeMo RL look at.
 const (
 	GymPath    = "/gym"
 	MaskedPath = "/gym-masked"
@@ -39,7 +40,9 @@ func (s *Server) nemoGymRoutes() (list []serve.Route) {
 			serve.Route{Method: "POST", Path: path + "/aggregate_metrics", Handle: aggregateMetrics},
 			serve.Route{Method: "POST", Path: path + "/{tool}", Handle: s.callByRequest})
 		if s.o.MCP != nil {
-			handler := s.o.MCP(func(r *http.Request) Callable { return gymCalls{s.table.find(r.Header.Get(gymToken)), r.Context()} })
+			handler := s.o.MCP(func(r *http.Request) Callable {
+				return gymCalls{s.table.find(r.Header.Get(gymToken)), r.Context()}
+			})
 			for _, method := range []string{"POST", "GET", "DELETE"} {
 				list = append(list, serve.Route{Method: method, Path: path + "/mcp", Handle: handler.ServeHTTP})
 			}
@@ -84,7 +87,8 @@ func (s *Server) seedSession(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: gymCookie, Value: e.id, Path: "/", HttpOnly: true})
 	answer := object{}
 	if s.o.MCP != nil {
-		answer["mcp"] = object{"server_name": EnvironmentName, "url_path": "/mcp", "transport": "http", "headers": map[string]string{gymToken: e.id}}
+		answer["mcp"] = object{"server_name": EnvironmentName, "url_path": "/mcp", "transport": "http",
+			"headers": map[string]string{gymToken: e.id}}
 	}
 	writeJSON(w, http.StatusOK, answer)
 }
@@ -130,13 +134,14 @@ func (s *Server) callByRequest(w http.ResponseWriter, r *http.Request) {
 		gymRefusal(w, http.StatusBadRequest, err)
 		return
 	}
-	text, _ := gymCalls{e, r.Context()}.CallTool(r.Context(), chat.ToolCall{Name: r.PathValue("tool"), Arguments: cmp.Or(strings.TrimSpace(string(arguments)), "{}")})
+	text, _ := gymCalls{e, r.Context()}.CallTool(r.Context(),
+		chat.ToolCall{Name: r.PathValue("tool"), Arguments: cmp.Or(strings.TrimSpace(string(arguments)), "{}")})
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, text)
 }
 
-// gymCalls is a session as one request sees it; nil: there is none. A client that gets an error in place of a result makes the call again, so none
-// is one.
+// gymCalls is a session as one request sees it; nil: there is none. A client that gets an error in place of a result
+// makes the call again, so none is one.
 type gymCalls struct {
 	session *session
 	request context.Context
@@ -159,11 +164,11 @@ func (g gymCalls) CallTool(_ context.Context, c chat.ToolCall) (text string, fai
 	if err != nil {
 		return "Error: " + err.Error(), true
 	}
-	return shownText(got)
+	return textOf(got)
 }
 
-// shownText is an answer for a policy; failed says that it is no result of the tool.
-func shownText(a answer) (text string, failed bool) {
+// textOf is an answer for a policy; failed says that it is no result of the tool.
+func textOf(a answer) (text string, failed bool) {
 	switch {
 	case a.result == nil:
 		return "Error: the episode is over", true
@@ -206,7 +211,8 @@ func (g gymResponse) lastWords() string {
 	return strings.Join(words, "\n")
 }
 
-// verifying ends an episode with the last words of the policy's response, and answers with its reward. Asked again, it answers the same.
+// verifying ends an episode with the last words of the policy's response, and answers with its reward. Asked again, it
+// answers the same.
 func (s *Server) verifying(masks bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		e := s.gymSession(w, r)
@@ -238,7 +244,8 @@ func (s *Server) verifying(masks bool) http.HandlerFunc {
 	}
 }
 
-// gymVerdict is the body that came with the verdict. Terms stand beside the reward too, each a number of its own, which verifiers counts.
+// gymVerdict is the body that came with the verdict. Terms stand beside the reward too, each a number of its own, which
+// verifiers counts.
 func gymVerdict(body map[string]json.RawMessage, over *Verdict) object {
 	answer := object{}
 	for name, value := range body {

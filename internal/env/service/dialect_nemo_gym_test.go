@@ -58,7 +58,8 @@ func (s *served) seed(prefix, scenario string) (*gym, int, string) {
 	s.t.Helper()
 	s.t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	g := &gym{t: s.t, url: s.url + prefix}
-	status, answer := g.post("/seed_session", `{"responses_create_params": {"input": []}, "verifier_metadata": {"scenario": "`+scenario+`"}}`)
+	status, answer := g.post("/seed_session",
+		`{"responses_create_params": {"input": []}, "verifier_metadata": {"scenario": "`+scenario+`"}}`)
 	var seeded struct {
 		MCP struct{ Headers map[string]string }
 	}
@@ -71,7 +72,9 @@ func (s *served) seed(prefix, scenario string) (*gym, int, string) {
 func (g *gym) tools() *sdk.ClientSession {
 	g.t.Helper()
 	h := &http.Client{Transport: withHeader{gymToken, g.token}}
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "c", Version: "1"}, nil).Connect(g.t.Context(), &sdk.StreamableClientTransport{Endpoint: g.url + "/mcp", HTTPClient: h, MaxRetries: -1, DisableStandaloneSSE: true}, nil)
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "c", Version: "1"}, nil).Connect(g.t.Context(),
+		&sdk.StreamableClientTransport{Endpoint: g.url + "/mcp", HTTPClient: h, MaxRetries: -1,
+			DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -89,11 +92,14 @@ const gymAnswer = `{"responses_create_params": {"input": [], "x": 1}, "verifier_
 	{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me see."}]}, {"type": "function_call", "name": "add"}, {"type": "function_call_output", "output": "2"},
 	{"type": "reasoning", "summary": []}, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is "}, {"type": "output_text", "text": "2."}]}]}}`
 
-// A session as verifiers has it: seeded by a row, its tools over MCP, and verified with the whole response, of which the last words count.
+// A session as verifiers has it: seeded by a row, its tools over MCP, and verified with the whole response, of which
+// the last words count.
 func TestGymSession(t *testing.T) {
 	s := serveTasks(t, withMCP)
 	g, status, answer := s.seed(GymPath, "sum")
-	if want := `{"mcp":{"headers":{"X-NeMo-Gym-Session-Token":"` + g.token + `"},"server_name":"hone","transport":"http","url_path":"/mcp"}}`; status != 200 || answer != want || len(g.token) != 32 {
+	if want := `{"mcp":{"headers":{"X-NeMo-Gym-Session-Token":"` +
+		g.token + `"},"server_name":"hone","transport":"http","url_path":"/mcp"}}`; status != 200 || answer != want ||
+		len(g.token) != 32 {
 		t.Fatalf("%d %s", status, answer)
 	}
 	c := g.tools()
@@ -121,7 +127,8 @@ func TestGymSession(t *testing.T) {
 			Params     struct{ X int }    `json:"responses_create_params"`
 			Response   struct{ Output []any }
 		}
-		if err := json.Unmarshal([]byte(answer), &got); err != nil || status != 200 || got.Reward != 0.6 || got.Mask || got.Call != 0 || got.Components["checks"] != 1 || got.Params.X != 1 || len(got.Response.Output) != 5 {
+		if err := json.Unmarshal([]byte(answer), &got); err != nil || status != 200 || got.Reward != 0.6 || got.Mask ||
+			got.Call != 0 || got.Components["checks"] != 1 || got.Params.X != 1 || len(got.Response.Output) != 5 {
 			t.Errorf("%d %s, %v", status, answer, err)
 		}
 	}
@@ -135,25 +142,34 @@ func TestGymSession(t *testing.T) {
 func TestGymRequests(t *testing.T) {
 	s := serveTasks(t, withMCP)
 	g, _, _ := s.seed(MaskedPath, "sum")
-	for _, x := range [][3]string{{"/add", `{"n": 2}`, "2"}, {"/add", "", "2"}, {"/nothing", "{}", `Error: unknown tool "nothing"`}, {"/fail", "{}", "Error: the episode is over"}, {"/add", "{}", "Error: the episode is over"}} {
+	for _, x := range [][3]string{
+		{"/add", `{"n": 2}`, "2"},
+		{"/add", "", "2"},
+		{"/nothing", "{}", `Error: unknown tool "nothing"`},
+		{"/fail", "{}", "Error: the episode is over"},
+		{"/add", "{}", "Error: the episode is over"},
+	} {
 		if status, answer := g.post(x[0], x[1]); status != 200 || answer != x[2] {
 			t.Errorf("%v: %d %s", x, status, answer)
 		}
 	}
-	if status, answer := g.post("/verify", gymAnswer); status != 200 || !strings.Contains(answer, `"mask_sample":false`) {
+	if status, answer := g.post("/verify", gymAnswer); status != 200 ||
+		!strings.Contains(answer, `"mask_sample":false`) {
 		t.Errorf("%d %s", status, answer)
 	}
 	g.cookie = nil
 	if status, answer := g.post("/verify", gymAnswer); status != 404 || !strings.Contains(answer, "no such session") {
 		t.Errorf("%d %s", status, answer)
 	}
-	if status, answer := g.post("/aggregate_metrics", `{"verify_responses": [{"reward": 1}, {"reward": 0, "mask_sample": true}, {"reward": 0}]}`); status != 200 || !strings.Contains(answer, `"agent_metrics":{"masked":1,"mean/reward":0.5}`) {
+	if status, answer := g.post("/aggregate_metrics",
+		`{"verify_responses": [{"reward": 1}, {"reward": 0, "mask_sample": true}, {"reward": 0}]}`); status != 200 ||
+		!strings.Contains(answer, `"agent_metrics":{"masked":1,"mean/reward":0.5}`) {
 		t.Errorf("%d %s", status, answer)
 	}
 }
 
-// What says nothing of the policy is an error at the seed or at verify, or masked: never a reward of 0. A call without an answer is no error of
-// the protocol, or it would be made again.
+// What says nothing of the policy is an error at the seed or at verify, or masked: never a reward of 0. A call without
+// an answer is no error of the protocol, or it would be made again.
 func TestGymFailures(t *testing.T) {
 	for _, x := range []struct {
 		prefix, scenario, tool string
@@ -200,12 +216,14 @@ func TestGymCut(t *testing.T) {
 		t.Errorf("%d %s", status, answer)
 	}
 	s.table.drain(time.Minute)
-	if k := s.memory.kept; len(k) != 1 || k[0].Outcome != trajectory.Limit || k[0].StopReason != trajectory.StopMaxTokens {
+	if k := s.memory.kept; len(k) != 1 || k[0].Outcome != trajectory.Limit ||
+		k[0].StopReason != trajectory.StopMaxTokens {
 		t.Errorf("%+v", k)
 	}
 }
 
-// A client that hangs up in the midst of a call and makes it again, from a new connection, gets the answer of the first.
+// A client that hangs up in the midst of a call and makes it again, from a new connection, gets the answer of the
+// first.
 func TestGymCallAgain(t *testing.T) {
 	s := serveTasks(t, withMCP)
 	g, _, _ := s.seed(GymPath, "sum")

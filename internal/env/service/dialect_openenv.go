@@ -15,8 +15,8 @@ import (
 	"hone/internal/fault"
 )
 
-// OpenEnv 0.10 (openenv/core/env_server): a session is one WebSocket. Client and server take turns, without ids: each message has one
-// answer. A socket that closes takes its episode with it.
+// OpenEnv 0.10 (openenv/core/env_server): a session is one WebSocket. Client and server take turns, without ids: each
+// message has one answer. A socket that closes takes its episode with it.
 
 // maxMessage is the most bytes of a client's message.
 const maxMessage = 8 << 20
@@ -56,13 +56,15 @@ type openEnvStep struct {
 	Metadata    map[string]any `json:"metadata,omitempty"`
 }
 
-// openEnvAction is one of three: list_tools, call_tool and hone's own answer, by which an episode ends with the policy's last words.
+// openEnvAction is one of three: list_tools, call_tool and hone's own answer, by which an episode ends with the
+// policy's last words.
 type openEnvAction struct {
 	Type      string          `json:"type"`
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
-	CallID    string          `json:"call_id"` // the client's name of the call, by which it can be asked for again; "" for none
-	Text      string          `json:"text"`
+	// the client's name of the call, by which it can be asked for again; "" for none
+	CallID string `json:"call_id"`
+	Text   string `json:"text"`
 }
 
 // openEnv is one client's socket.
@@ -76,7 +78,8 @@ type openEnv struct {
 
 func (s *Server) openEnvSocket(w http.ResponseWriter, r *http.Request) {
 	if id := r.URL.Query().Get("session_id"); id != "" {
-		writeJSON(w, http.StatusBadRequest, map[string]string{"detail": "no session can be attached to: each socket has its own"})
+		writeJSON(w, http.StatusBadRequest,
+			map[string]string{"detail": "no session can be attached to: each socket has its own"})
 		return
 	}
 	// What keeps strangers out stands before the routes.
@@ -120,7 +123,7 @@ func (c *openEnv) converse(ctx context.Context, messages <-chan []byte) {
 			}
 			body, err := json.Marshal(reply)
 			if err != nil {
-				body, _ = json.Marshal(failed(sessionError, err))
+				body, _ = json.Marshal(openEnvFailure(sessionError, err))
 			}
 			if c.socket.Write(ctx, websocket.MessageText, body) != nil {
 				return
@@ -146,14 +149,14 @@ func (c *openEnv) end(why error) {
 	}
 }
 
-func failed(code string, err error) openEnvReply {
+func openEnvFailure(code string, err error) openEnvReply {
 	return openEnvReply{"error", openEnvError{Message: err.Error(), Code: code}}
 }
 
 func (c *openEnv) answer(ctx context.Context, text []byte) (reply openEnvReply, closes bool) {
 	var m openEnvMessage
 	if err := json.Unmarshal(text, &m); err != nil {
-		return failed(invalidJSON, fault.JSON(err)), false
+		return openEnvFailure(invalidJSON, fault.JSON(err)), false
 	}
 	switch m.Type {
 	case "reset":
@@ -167,7 +170,7 @@ func (c *openEnv) answer(ctx context.Context, text []byte) (reply openEnvReply, 
 	case "close":
 		return openEnvReply{}, true
 	}
-	return failed(unknownType, errors.New("unknown message type: "+m.Type)), false
+	return openEnvFailure(unknownType, errors.New("unknown message type: "+m.Type)), false
 }
 
 // reset begins an episode. One that was under way ends.
@@ -178,7 +181,7 @@ func (c *openEnv) reset(ctx context.Context, data json.RawMessage) openEnvReply 
 	}
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &ask); err != nil {
-			return failed(validationError, fault.JSON(err))
+			return openEnvFailure(validationError, fault.JSON(err))
 		}
 	}
 	c.end(errGone)
@@ -192,8 +195,10 @@ func (c *openEnv) reset(ctx context.Context, data json.RawMessage) openEnvReply 
 		return c.refusal(err)
 	}
 	c.begin(ctx, e, ask.EpisodeID)
-	return openEnvReply{"observation", openEnvStep{Observation: map[string]any{"messages": e.messages, "tools": openEnvTools(e.tools),
-		"scenario": s.ID, "metadata": map[string]any{}}}}
+	return openEnvReply{
+		"observation", openEnvStep{Observation: map[string]any{"messages": e.messages, "tools": openEnvTools(e.tools),
+			"scenario": s.ID, "metadata": map[string]any{}}},
+	}
 }
 
 func (c *openEnv) refusal(err error) openEnvReply {
@@ -202,9 +207,9 @@ func (c *openEnv) refusal(err error) openEnvReply {
 		active, most := c.server.table.active(), c.server.o.MaxSessions
 		return openEnvReply{"error", openEnvError{err.Error(), capacityReached, &active, &most}}
 	case isAsk(err):
-		return failed(validationError, err)
+		return openEnvFailure(validationError, err)
 	}
-	return failed(sessionError, err)
+	return openEnvFailure(sessionError, err)
 }
 
 func (c *openEnv) state() map[string]any {
@@ -217,33 +222,38 @@ func (c *openEnv) state() map[string]any {
 func (c *openEnv) step(ctx context.Context, data json.RawMessage) openEnvReply {
 	var a openEnvAction
 	if err := json.Unmarshal(data, &a); err != nil {
-		return failed(validationError, fault.JSON(err))
+		return openEnvFailure(validationError, fault.JSON(err))
 	}
 	if a.Type == "list_tools" {
-		return openEnvReply{"observation", openEnvStep{Observation: map[string]any{"tools": openEnvTools(c.server.toolsOf(c.session)), "metadata": map[string]any{}}}}
+		return openEnvReply{
+			"observation",
+			openEnvStep{Observation: map[string]any{"tools": openEnvTools(c.server.toolsOf(c.session)),
+				"metadata": map[string]any{}}},
+		}
 	}
 	if c.session == nil {
-		return failed(sessionError, errors.New("no episode has begun: reset first"))
+		return openEnvFailure(sessionError, errors.New("no episode has begun: reset first"))
 	}
 	switch {
 	case a.Type == "answer":
 		over, err := c.session.say(ctx, a.Text, "")
 		if err != nil {
-			return failed(sessionError, err)
+			return openEnvFailure(sessionError, err)
 		}
-		return openEnvReply{"observation", observed(map[string]any{"text": ""}, over)}
+		return openEnvReply{"observation", observation(map[string]any{"text": ""}, over)}
 	case (a.Type == "call_tool" || a.Type == "") && a.ToolName != "":
-		got, err := c.session.call(ctx, a.CallID, chat.ToolCall{Name: a.ToolName, Arguments: cmp.Or(string(a.Arguments), "{}")})
+		got, err := c.session.call(ctx, a.CallID,
+			chat.ToolCall{Name: a.ToolName, Arguments: cmp.Or(string(a.Arguments), "{}")})
 		if err != nil {
-			return failed(executionError, err)
+			return openEnvFailure(executionError, err)
 		}
-		return openEnvReply{"observation", observed(openEnvResult(a.ToolName, c.session.tools, got), got.over)}
+		return openEnvReply{"observation", observation(openEnvResult(a.ToolName, c.session.tools, got), got.over)}
 	}
-	return failed(validationError, errors.New(`an action is {"type": "list_tools"}, {"type": "call_tool", "tool_name", "arguments"} or {"type": "answer", "text"}`))
+	return openEnvFailure(validationError, errors.New(`an action is {"type": "list_tools"}, {"type": "call_tool", "tool_name", "arguments"} or {"type": "answer", "text"}`))
 }
 
-// observed is an observation, with the end of the episode where it is over.
-func observed(fields map[string]any, over *Verdict) openEnvStep {
+// observation is an observation, with the end of the episode where it is over.
+func observation(fields map[string]any, over *Verdict) openEnvStep {
 	step := openEnvStep{Observation: fields, Metadata: map[string]any{}}
 	if over != nil {
 		step.Reward, step.Done, step.Metadata["hone"] = over.Reward, true, over
@@ -252,8 +262,8 @@ func observed(fields map[string]any, over *Verdict) openEnvStep {
 	return step
 }
 
-// openEnvResult is a tool's result in RFC 003's form. What the policy is shown is the text, also where hone answered for the tool; a call
-// without an answer has none.
+// openEnvResult is a tool's result in RFC 003's form. What the policy is shown is the text, also where hone answered
+// for the tool; a call without an answer has none.
 func openEnvResult(tool string, tools []chat.Tool, a answer) map[string]any {
 	o := map[string]any{"tool_name": tool, "result": nil, "error": nil}
 	wrong := func(kind, why string) { o["error"] = map[string]string{"error_type": kind, "message": why} }
@@ -276,7 +286,8 @@ func openEnvResult(tool string, tools []chat.Tool, a answer) map[string]any {
 	case trajectory.CallDenied:
 		wrong("execution_error", r.Error)
 	}
-	result := map[string]any{"content": []map[string]string{{"type": "text", "text": a.result.Text}}, "is_error": a.result.Status != trajectory.CallOK}
+	result := map[string]any{"content": []map[string]string{{"type": "text", "text": a.result.Text}},
+		"is_error": a.result.Status != trajectory.CallOK}
 	if len(a.result.StructuredContent) > 0 {
 		result["data"] = a.result.StructuredContent
 	}

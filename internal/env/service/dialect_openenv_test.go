@@ -18,8 +18,13 @@ func TestOpenEnvFrames(t *testing.T) {
 	const tools = `[{"name":"add","description":"Adds to a sum","input_schema":{"type":"object","properties":{"n":{"type":"number"}}}}]`
 	for _, x := range []struct{ send, want string }{
 		{`{"type": "state"}`, `{"type":"state","data":{"episode_id":null,"step_count":0}}`},
-		{`{"type": "step", "data": {"type": "list_tools"}}`, `{"type":"observation","data":{"observation":{"metadata":{},"tools":` + tools + `},"reward":null,"done":false}}`},
-		{`{"type": "step", "data": {"type": "answer", "text": "2"}}`, `{"type":"error","data":{"message":"no episode has begun: reset first","code":"SESSION_ERROR"}}`},
+		{
+			`{"type": "step", "data": {"type": "list_tools"}}`,
+			`{"type":"observation","data":{"observation":{"metadata":{},"tools":` + tools +
+				`},"reward":null,"done":false}}`,
+		},
+		{`{"type": "step", "data": {"type": "answer", "text": "2"}}`,
+			`{"type":"error","data":{"message":"no episode has begun: reset first","code":"SESSION_ERROR"}}`},
 		{`{"type": "reset", "data": {"scenario": "sum", "episode_id": "mine", "prompt": [{"role": "user"}]}}`,
 			`{"type":"observation","data":{"observation":{"messages":[{"role":"system","content":"You add."},{"role":"user","content":"Add 2."}],"metadata":{},"scenario":"sum","tools":` + tools + `},"reward":null,"done":false}}`},
 		{`{"type": "step", "data": {"type": "call_tool", "tool_name": "fail", "arguments": {}}}`,
@@ -44,15 +49,20 @@ func TestOpenEnvFrames(t *testing.T) {
 	}
 }
 
-// The reward is that of hone's own terms. Once an episode is over, nothing that is asked of it changes that, and no call is made.
+// The reward is that of hone's own terms. Once an episode is over, nothing that is asked of it changes that, and no
+// call is made.
 func TestOpenEnvReward(t *testing.T) {
 	s := serveTasks(t, nil)
 	c := s.connect()
 	c.ask(`{"type": "reset", "data": {"scenario": "sum"}}`)
 	c.step(`{"type": "call_tool", "tool_name": "add", "arguments": {"n": 2}}`)
-	for _, action := range []string{`{"type": "answer", "text": "2"}`, `{"type": "answer", "text": "3"}`, `{"type": "call_tool", "tool_name": "add", "arguments": {"n": 9}}`} {
+	for _, action := range []string{
+		`{"type": "answer", "text": "2"}`, `{"type": "answer", "text": "3"}`,
+		`{"type": "call_tool", "tool_name": "add", "arguments": {"n": 9}}`,
+	} {
 		got, done, v := c.step(action)
-		if !done || got == nil || *got != 1.9 || !v.Trainable || v.Outcome != trajectory.OK || v.Terms["checks"] != 1 || v.Terms["call"] != 0.5 || v.Terms["end"] != 0.2 {
+		if !done || got == nil || *got != 1.9 || !v.Trainable || v.Outcome != trajectory.OK || v.Terms["checks"] != 1 ||
+			v.Terms["call"] != 0.5 || v.Terms["end"] != 0.2 {
 			t.Errorf("%s: %v, %v, %+v", action, got, done, v)
 		}
 	}
@@ -65,7 +75,8 @@ func TestOpenEnvReward(t *testing.T) {
 	}
 }
 
-// What says nothing of the policy has no reward; what the policy caused has one. Nothing of it is an error of the reset.
+// What says nothing of the policy has no reward; what the policy caused has one. Nothing of it is an error of the
+// reset.
 func TestFailureHasNoReward(t *testing.T) {
 	add := `{"type": "call_tool", "tool_name": "add", "arguments": {"n": 2}}`
 	answer := `{"type": "answer", "text": "2"}`
@@ -92,18 +103,23 @@ func TestFailureHasNoReward(t *testing.T) {
 			if x.scenario == "" {
 				x.scenario = "sum"
 			}
-			if got := c.ask(`{"type": "reset", "data": {"scenario": "` + x.scenario + `"}}`); !strings.HasPrefix(got, `{"type":"observation"`) {
+			if got := c.ask(`{"type": "reset", "data": {"scenario": "` + x.scenario + `"}}`); !strings.HasPrefix(got,
+				`{"type":"observation"`) {
 				t.Error(got)
 			}
 			for i, action := range x.actions {
 				reward, done, v := c.step(action)
 				if last := i == len(x.actions)-1; done != last {
 					t.Errorf("%s: over is %v", action, done)
-				} else if last && ((reward != nil) != x.reward || v.Trainable != x.reward || v.Outcome != x.want || len(v.Terms) > 0 != x.reward) {
+				} else if last && ((reward != nil) != x.reward || v.Trainable != x.reward || v.Outcome != x.want ||
+					len(v.Terms) > 0 != x.reward) {
 					t.Errorf("reward %v, %+v", reward, v)
 				}
 			}
-			eventually(func() bool { opened, closed, _ := s.adder.counts(); return opened == closed && s.table.active() == 0 })
+			eventually(func() bool {
+				opened, closed, _ := s.adder.counts()
+				return opened == closed && s.table.active() == 0
+			})
 		})
 	}
 }
@@ -127,7 +143,8 @@ func TestSocketEndsItsEpisode(t *testing.T) {
 	}
 	s.table.drain(time.Minute)
 	for _, k := range s.memory.kept {
-		if k.StopReason == trajectory.StopCancelled && (k.Outcome != trajectory.InfrastructureError || k.Error != errGone.Error() || len(k.Turns) != 2) {
+		if k.StopReason == trajectory.StopCancelled &&
+			(k.Outcome != trajectory.InfrastructureError || k.Error != errGone.Error() || len(k.Turns) != 2) {
 			t.Errorf("the cancelled one: %s %q, %d turns", k.Outcome, k.Error, len(k.Turns))
 		}
 	}

@@ -18,9 +18,9 @@ import (
 	"hone/internal/serve"
 )
 
-// The Open Reward Standard, as openreward 0.1.167 speaks it (openreward/environments/server.py): a session has a header, and lives as long as
-// its client pings. A call is answered by events, of which the first names it: who loses the stream asks for that name again. Paths may leave
-// out the environment's name, since there is one.
+// The Open Reward Standard, as openreward 0.1.167 speaks it (openreward/environments/server.py): a session has a
+// header, and lives as long as its client pings. A call is answered by events, of which the first names it: who loses
+// the stream asks for that name again. Paths may leave out the environment's name, since there is one.
 
 // lastWordsTool is the terminal tool: what a harness calls with the policy's last words. The policy is not shown it.
 const lastWordsTool = "hone_answer"
@@ -34,7 +34,8 @@ type ors struct {
 	sessions map[string]*orsSession
 }
 
-// orsSession is a session, or why there is none: a client that cannot begin is told so by its first call, as of any failure.
+// orsSession is a session, or why there is none: a client that cannot begin is told so by its first call, as of any
+// failure.
 type orsSession struct {
 	made    chan struct{} // closed when the rest is there
 	session *session
@@ -65,16 +66,30 @@ func (s *Server) orsRoutes() []serve.Route {
 	}
 	for _, at := range []string{"", "/" + EnvironmentName} {
 		list = append(list,
-			serve.Route{Method: "GET", Path: at + "/tools", Handle: func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, orsTools(s.o.Tools)) }},
-			serve.Route{Method: "GET", Path: at + "/task_tools", Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
-				writeJSON(w, http.StatusOK, orsTools(e.tools(s)))
-			})},
-			serve.Route{Method: "GET", Path: at + "/prompt", Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
-				writeJSON(w, http.StatusOK, orsPrompt(e.shown))
-			})},
-			serve.Route{Method: "GET", Path: at + "/messages", Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
-				writeJSON(w, http.StatusOK, orsMessages(e.shown))
-			})},
+			serve.Route{Method: "GET", Path: at + "/tools", Handle: func(w http.ResponseWriter, _ *http.Request) {
+				writeJSON(w, http.StatusOK, orsTools(s.o.Tools))
+			}},
+			serve.Route{
+				Method: "GET",
+				Path:   at + "/task_tools",
+				Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
+					writeJSON(w, http.StatusOK, orsTools(e.tools(s)))
+				}),
+			},
+			serve.Route{
+				Method: "GET",
+				Path:   at + "/prompt",
+				Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
+					writeJSON(w, http.StatusOK, orsPrompt(e.shown))
+				}),
+			},
+			serve.Route{
+				Method: "GET",
+				Path:   at + "/messages",
+				Handle: s.orsOf(func(w http.ResponseWriter, _ *http.Request, e *orsSession) {
+					writeJSON(w, http.StatusOK, orsMessages(e.shown))
+				}),
+			},
 			serve.Route{Method: "POST", Path: at + "/call", Handle: s.orsOf(s.orsCall)})
 	}
 	return list
@@ -207,7 +222,8 @@ func (s *Server) orsCall(w http.ResponseWriter, r *http.Request, e *orsSession) 
 	if err != nil {
 		return // the client has gone
 	}
-	output := object{"blocks": []object{{"type": "text", "text": text}}, "metadata": nil, "reward": nil, "finished": over != nil}
+	output := object{"blocks": []object{{"type": "text", "text": text}}, "metadata": nil, "reward": nil,
+		"finished": over != nil}
 	if over != nil {
 		output["metadata"], output["reward"] = object{"hone": over}, over.Reward
 	}
@@ -233,19 +249,23 @@ func (e *orsSession) do(ctx context.Context, name string, c chat.ToolCall) (text
 		return "The episode is over.", over, err
 	}
 	got, err := e.session.call(ctx, name, c)
-	text, _ = shownText(got)
+	text, _ = textOf(got)
 	return text, got.over, err
 }
 
 // orsTools are tools in the standard's form.
 func orsTools(list []chat.Tool) object {
-	return object{"tools": openEnvTools(list), "terminal_tool": object{"name": lastWordsTool, "arg": "text", "description": "Ends the episode with the last words of the policy"},
-		"supports_score_group": false, "message_block_types": []string{"text", "tool_call", "tool_result"}}
+	return object{
+		"tools": openEnvTools(list), "terminal_tool": object{"name": lastWordsTool, "arg": "text",
+			"description": "Ends the episode with the last words of the policy"},
+		"supports_score_group": false, "message_block_types": []string{"text", "tool_call", "tool_result"},
+	}
 }
 
 func orsText(text string) object { return object{"type": "text", "text": text} }
 
-// orsPrompt is an opening as blocks of one message: that of the user alone, else all under headings, as openreward flattens them.
+// orsPrompt is an opening as blocks of one message: that of the user alone, else all under headings, as openreward
+// flattens them.
 func orsPrompt(messages []chat.Message) []object {
 	if len(messages) == 1 && messages[0].Role == chat.User {
 		return []object{orsText(messages[0].Content)}
@@ -271,12 +291,14 @@ func orsMessages(messages []chat.Message) []object {
 		switch {
 		case m.Role == chat.ToolRole:
 			m.Role = chat.User
-			blocks = append(blocks, object{"type": "tool_result", "tool_call_id": m.ToolCallID, "blocks": []object{orsText(m.Content)}, "is_error": false})
+			blocks = append(blocks, object{"type": "tool_result", "tool_call_id": m.ToolCallID,
+				"blocks": []object{orsText(m.Content)}, "is_error": false})
 		case m.Content != "":
 			blocks = append(blocks, orsText(m.Content))
 		}
 		for _, c := range m.ToolCalls {
-			blocks = append(blocks, object{"type": "tool_call", "id": c.ID, "name": c.Name, "input": json.RawMessage(cmp.Or(c.Arguments, "{}"))})
+			blocks = append(blocks, object{"type": "tool_call", "id": c.ID, "name": c.Name,
+				"input": json.RawMessage(cmp.Or(c.Arguments, "{}"))})
 		}
 		list = append(list, object{"role": m.Role, "blocks": blocks})
 	}

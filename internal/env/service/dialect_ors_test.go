@@ -52,7 +52,9 @@ func (s *served) beginORS(scenario string) *orsClient {
 	if c.id = id; name != "task_id" || len(id) != 32 {
 		s.t.Fatal(text)
 	}
-	if status, answer := c.ask("POST", "/create", `{"env_name": "hone", "task_spec": {"scenario": "`+scenario+`"}}`); status != 200 || answer != `{"sid":"`+c.id+`"}` {
+	if status, answer := c.ask("POST",
+		"/create", `{"env_name": "hone", "task_spec": {"scenario": "`+scenario+`"}}`); status != 200 ||
+		answer != `{"sid":"`+c.id+`"}` {
 		s.t.Fatalf("%d %s", status, answer)
 	}
 	return c
@@ -66,12 +68,14 @@ func readEvents(t *testing.T, text string) (list []string) {
 		if !ok {
 			t.Fatalf("%q", event)
 		}
-		list = append(list, strings.TrimSpace(strings.TrimPrefix(name, "event: "))+" "+strings.TrimPrefix(data, "data: "))
+		list = append(list,
+			strings.TrimSpace(strings.TrimPrefix(name, "event: "))+" "+strings.TrimPrefix(data, "data: "))
 	}
 	return list
 }
 
-// call makes a call, and returns what its stream says. The client puts parts together without the spaces that they begin with.
+// call makes a call, and returns what its stream says. The client puts parts together without the spaces that they
+// begin with.
 func (c *orsClient) call(name, input, task string) (output string, reward *float64, finished bool, hone Verdict) {
 	c.t.Helper()
 	body, _ := json.Marshal(map[string]any{"name": name, "input": json.RawMessage(input), "task_id": task})
@@ -93,13 +97,15 @@ func (c *orsClient) call(name, input, task string) (output string, reward *float
 			Metadata struct{ Hone Verdict }
 		}
 	}
-	if err := json.Unmarshal([]byte(whole.String()), &answer); err != nil || !answer.OK || len(answer.Output.Blocks) != 1 || answer.Output.Blocks[0].Type != "text" {
+	if err := json.Unmarshal([]byte(whole.String()), &answer); err != nil || !answer.OK ||
+		len(answer.Output.Blocks) != 1 || answer.Output.Blocks[0].Type != "text" {
 		c.t.Fatalf("%s, %v", text, err)
 	}
 	return answer.Output.Blocks[0].Text, answer.Output.Reward, answer.Output.Finished, answer.Output.Metadata.Hone
 }
 
-// A session of the standard: its prompt and tools, calls, and the last words by the terminal tool, which the policy is not shown.
+// A session of the standard: its prompt and tools, calls, and the last words by the terminal tool, which the policy is
+// not shown.
 func TestORSSession(t *testing.T) {
 	s := serveTasks(t, nil)
 	c := s.beginORS("sum")
@@ -114,7 +120,8 @@ func TestORSSession(t *testing.T) {
 			t.Errorf("%s: %d %s", x[0], status, answer)
 		}
 	}
-	if status, answer := c.ask("POST", "/create", `{"split": "validation", "index": 0}`); status != 200 || s.table.active() != 1 {
+	if status, answer := c.ask("POST", "/create", `{"split": "validation", "index": 0}`); status != 200 ||
+		s.table.active() != 1 {
 		t.Errorf("created again: %d %s", status, answer)
 	}
 	if status, _ := c.ask("POST", "/ping", ""); status != 200 {
@@ -129,7 +136,8 @@ func TestORSSession(t *testing.T) {
 			t.Errorf("%s, %v, %v, want %s", text, reward, finished, want)
 		}
 	}
-	if _, reward, finished, v := c.call("hone_answer", `{"text": "4"}`, ""); reward == nil || *reward != 1.3 || !finished || !v.Trainable {
+	if _, reward, finished, v := c.call("hone_answer", `{"text": "4"}`, ""); reward == nil || *reward != 1.3 ||
+		!finished || !v.Trainable {
 		t.Errorf("%v, %v, %+v", reward, finished, v)
 	}
 	if status, _ := c.ask("POST", "/delete", ""); status != 200 {
@@ -140,25 +148,33 @@ func TestORSSession(t *testing.T) {
 	}
 }
 
-// No failure is an error of create, or a reward: not servers that do not open, nor slots that are taken. What is not there is refused.
+// No failure is an error of create, or a reward: not servers that do not open, nor slots that are taken. What is not
+// there is refused.
 func TestORSFailures(t *testing.T) {
 	s := serveTasks(t, func(o *Options, _ *memory) { o.MaxSessions, o.Wait = 1, time.Millisecond })
 	for name, x := range map[string]struct {
 		scenario, tool string
 		want           trajectory.Outcome
-	}{"does not open": {"unopened", "add", trajectory.EnvironmentError}, "dies": {"sum", "die", trajectory.EnvironmentError}} {
+	}{
+		"does not open": {"unopened", "add", trajectory.EnvironmentError},
+		"dies":          {"sum", "die", trajectory.EnvironmentError},
+	} {
 		c := s.beginORS(x.scenario)
-		if text, reward, finished, v := c.call(x.tool, "{}", ""); reward != nil || !finished || v.Outcome != x.want || !strings.HasPrefix(text, "Error: ") {
+		if text, reward, finished, v := c.call(x.tool, "{}", ""); reward != nil || !finished || v.Outcome != x.want ||
+			!strings.HasPrefix(text, "Error: ") {
 			t.Errorf("%s: %s, %v, %v, %+v", name, text, reward, finished, v)
 		}
 		c.ask("POST", "/delete", "")
 		eventually(func() bool { return s.table.active() == 0 })
 	}
 	holds, waits := s.beginORS("sum"), s.beginORS("sum")
-	if text, reward, finished, v := waits.call("add", "{}", ""); reward != nil || !finished || v.Outcome != trajectory.InfrastructureError || v.Error != errFull.Error() {
+	if text, reward, finished, v := waits.call("add", "{}", ""); reward != nil || !finished ||
+		v.Outcome != trajectory.InfrastructureError || v.Error != errFull.Error() {
 		t.Errorf("%s, %v, %v, %+v", text, reward, finished, v)
 	}
-	if status, answer := (&orsClient{s, strings.Repeat("x", 16)}).ask("POST", "/create", `{"split": "train", "index": 7}`); status != 400 || !strings.Contains(answer, "the index 7 is not in the split") {
+	if status, answer := (&orsClient{s, strings.Repeat("x", 16)}).ask("POST",
+		"/create", `{"split": "train", "index": 7}`); status != 400 ||
+		!strings.Contains(answer, "the index 7 is not in the split") {
 		t.Errorf("%d %s", status, answer)
 	}
 	if status, _ := (&orsClient{s, "short"}).ask("POST", "/create", `{"split": "train", "index": 0}`); status != 400 {
@@ -184,7 +200,8 @@ func TestORSStreamLost(t *testing.T) {
 	hangUp()
 	_ = r.Body.Close()
 	close(s.adder.hold)
-	if text, _, _, _ := c.call("hold", `{"n": 1}`, strings.TrimSpace(strings.TrimPrefix(data, "data: "))); text != "held" {
+	if text, _, _, _ := c.call("hold", `{"n": 1}`,
+		strings.TrimSpace(strings.TrimPrefix(data, "data: "))); text != "held" {
 		t.Error(text)
 	}
 	if _, _, calls := s.adder.counts(); calls != 1 {
@@ -236,7 +253,11 @@ func (r *recorder) FlushError() error           { return errors.ErrUnsupported }
 
 // An opening with earlier turns has their calls and results.
 func TestORSMessages(t *testing.T) {
-	messages := []chat.Message{{Role: chat.User, Content: "Hi."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "look", Arguments: `{"a":1}`}}}, {Role: chat.ToolRole, ToolCallID: "c", Content: "1"}}
+	messages := []chat.Message{
+		{Role: chat.User, Content: "Hi."},
+		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "look", Arguments: `{"a":1}`}}},
+		{Role: chat.ToolRole, ToolCallID: "c", Content: "1"},
+	}
 	got, _ := json.Marshal(orsMessages(messages))
 	if want := `[{"blocks":[{"text":"Hi.","type":"text"}],"role":"user"},{"blocks":[{"id":"c","input":{"a":1},"name":"look","type":"tool_call"}],"role":"assistant"},` +
 		`{"blocks":[{"blocks":[{"text":"1","type":"text"}],"is_error":false,"tool_call_id":"c","type":"tool_result"}],"role":"user"}]`; string(got) != want {

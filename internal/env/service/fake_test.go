@@ -24,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// adder are servers in this process with one tool, add, that counts. What it is told to do wrong it does by the words of a scenario's task.
+// adder are servers in this process with one tool, add, that counts. What it is told to do wrong it does by the words
+// of a scenario's task.
 type adder struct {
 	hold chan struct{} // a call of "hold" ends when it is closed, or with its episode
 
@@ -134,7 +135,10 @@ func (m *memory) Keep(t *trajectory.Trajectory, score trajectory.Score) error {
 
 // addTools are those that the policy is shown.
 func addTools() []chat.Tool {
-	return []chat.Tool{{Name: "add", Description: "Adds to a sum", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}}}`)}}
+	return []chat.Tool{
+		{Name: "add", Description: "Adds to a sum",
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}}}`)},
+	}
 }
 
 // task is a scenario that wants 2 added.
@@ -154,13 +158,20 @@ type served struct {
 	t      *testing.T
 }
 
-// serveTasks serves scenarios "sum" (train), "unopened" (train), whose servers never open, and "late" (validation), whose open at the third
-// try, changed by change.
+// serveTasks serves scenarios "sum" (train), "unopened" (train), whose servers never open, and "late" (validation),
+// whose open at the third try, changed by change.
 func serveTasks(t *testing.T, change func(*Options, *memory)) *served {
 	t.Helper()
 	a, m := newAdder(), &memory{}
-	o := Options{Environment: environment.New(environment.Options{Tools: a, System: "You add.", ToolList: addTools(), MaxTurns: 4, MaxToolCalls: 3}), Records: m,
-		Scenarios: []scenario.Scenario{task("sum", scenario.Train), task("unopened", scenario.Train), task("late", scenario.Validation)}, Tools: addTools(), Attempt: 1}
+	o := Options{
+		Environment: environment.New(environment.Options{Tools: a, System: "You add.", ToolList: addTools(),
+			MaxTurns: 4, MaxToolCalls: 3}),
+		Records: m,
+		Scenarios: []scenario.Scenario{task("sum", scenario.Train), task("unopened", scenario.Train),
+			task("late", scenario.Validation)},
+		Tools:   addTools(),
+		Attempt: 1,
+	}
 	if change != nil {
 		change(&o, m)
 	}

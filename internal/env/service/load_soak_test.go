@@ -26,8 +26,9 @@ import (
 
 const loadClient = "HONE_LOAD_CLIENT" // URL and number of sessions, of a process that is a client
 
-// Many sessions at once, of two clients that are other processes: one is killed, and its sessions are gone; the other does not notice. What a
-// session takes does not grow with their number, and nothing of it stays. Times are printed, and not judged.
+// Many sessions at once, of two clients that are other processes: one is killed, and its sessions are gone; the other
+// does not notice. What a session takes does not grow with their number, and nothing of it stays. Times are printed,
+// and not judged.
 func TestSoakSessions(t *testing.T) {
 	if asked := os.Getenv(loadClient); asked != "" {
 		url, n, _ := strings.Cut(asked, " ")
@@ -37,19 +38,20 @@ func TestSoakSessions(t *testing.T) {
 	}
 	perSession := map[int]float64{}
 	for _, n := range []int{64, 128, 256, 512, 1000} {
-		perSession[n] = loadedWith(t, n)
+		perSession[n] = load(t, n)
 	}
 	if perSession[1000] > 1.5*perSession[256] {
 		t.Errorf("bytes of a session: %v", perSession)
 	}
 }
 
-// loadedWith runs n sessions, and returns the bytes of heap and stacks that one takes.
-func loadedWith(t *testing.T, n int) float64 {
+// load runs n sessions, and returns the bytes of heap and stacks that one takes.
+func load(t *testing.T, n int) float64 {
 	a := newAdder()
 	s := serveTasks(t, func(o *Options, m *memory) {
 		o.MaxSessions, o.Records = n, forgetful{m}
-		o.Environment = environment.New(environment.Options{Tools: a, ToolList: addTools(), MaxTurns: 100, MaxToolCalls: 100})
+		o.Environment = environment.New(environment.Options{Tools: a, ToolList: addTools(), MaxTurns: 100,
+			MaxToolCalls: 100})
 	})
 	s.adder = a
 	before, goroutines := inUse(), runtime.NumGoroutine()
@@ -81,7 +83,8 @@ func loadedWith(t *testing.T, n int) float64 {
 	}
 	var b strings.Builder
 	s.metrics.Write(&b)
-	t.Logf("%4d sessions: %5.1f kB each; a step at the client %s; orchestration, from a histogram: %s; %d killed in %.3f s", n, took/1024, latencies, share(b.String()), n-staying, gone.Seconds())
+	t.Logf("%4d sessions: %5.1f kB each; a step at the client %s; orchestration, from a histogram: %s; "+
+		"%d killed in %.3f s", n, took/1024, latencies, share(b.String()), n-staying, gone.Seconds())
 	return took
 }
 
@@ -103,7 +106,9 @@ func inUse() float64 {
 func share(text string) string {
 	var of []string
 	for line := range strings.Lines(text) {
-		if name, count, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(name, orchestrationTime+"_bucket") && (strings.Contains(name, `"0.001"`) || strings.Contains(name, `"0.005"`) || strings.Contains(name, "Inf")) {
+		if name, count, ok := strings.Cut(strings.TrimSpace(line),
+			"} "); ok && strings.HasPrefix(name, orchestrationTime+"_bucket") &&
+			(strings.Contains(name, `"0.001"`) || strings.Contains(name, `"0.005"`) || strings.Contains(name, "Inf")) {
 			of = append(of, name[strings.Index(name, "le="):]+" "+count)
 		}
 	}
@@ -200,7 +205,8 @@ func beClient(t *testing.T, url string, sessions int) {
 				})
 			}
 			slices.Sort(took)
-			fmt.Printf("stepped p50 %s, p95 %s\n", took[len(took)/2].Round(time.Microsecond), took[len(took)*95/100].Round(time.Microsecond))
+			fmt.Printf("stepped p50 %s, p95 %s\n",
+				took[len(took)/2].Round(time.Microsecond), took[len(took)*95/100].Round(time.Microsecond))
 		case "answer":
 			rewards := make([]string, sessions)
 			each(func(i int) {

@@ -24,8 +24,9 @@ const (
 // help says what each metric is.
 func help() map[string]string {
 	return map[string]string{
-		running: "Episodes whose servers are open, or being opened or closed.", episodesEnded: "Episodes by how they ended.",
-		sessionsRefused: "Sessions that could not begin, by why.", waitTime: "Seconds in which a session waited for a slot.",
+		running:       "Episodes whose servers are open, or being opened or closed.",
+		episodesEnded: "Episodes by how they ended.", sessionsRefused: "Sessions that could not begin, by why.",
+		waitTime: "Seconds in which a session waited for a slot.",
 		openTime: "Seconds to open the servers of a session.", stepTime: "Seconds of a step.",
 		orchestrationTime: "Seconds of a step beside the tools' own.",
 	}
@@ -40,7 +41,8 @@ func (x *table) measureStep(took time.Duration, results []trajectory.ToolResult)
 }
 
 func (x *table) measureEnd(v *Verdict) {
-	x.metrics.Add(episodesEnded, metrics.Labels("outcome", string(v.Outcome), "trainable", strconv.FormatBool(v.Trainable)), 1)
+	x.metrics.Add(episodesEnded,
+		metrics.Labels("outcome", string(v.Outcome), "trainable", strconv.FormatBool(v.Trainable)), 1)
 }
 
 func (x *table) measureRefusal(err error) {

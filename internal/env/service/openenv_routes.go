@@ -17,9 +17,15 @@ const EnvironmentName = "hone"
 func (s *Server) openEnvRoutes() []serve.Route {
 	return []serve.Route{
 		{Method: "GET", Path: "/ws", Handle: s.openEnvSocket},
-		{Method: "GET", Path: "/schema", Handle: func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, openEnvSchema()) }},
-		{Method: "GET", Path: "/metadata", Handle: func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.metadata()) }},
-		{Method: "GET", Path: "/openapi.json", Handle: func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.openAPI()) }},
+		{Method: "GET", Path: "/schema", Handle: func(w http.ResponseWriter, _ *http.Request) {
+			writeJSON(w, http.StatusOK, openEnvSchema())
+		}},
+		{Method: "GET", Path: "/metadata", Handle: func(w http.ResponseWriter, _ *http.Request) {
+			writeJSON(w, http.StatusOK, s.metadata())
+		}},
+		{Method: "GET", Path: "/openapi.json", Handle: func(w http.ResponseWriter, _ *http.Request) {
+			writeJSON(w, http.StatusOK, s.openAPI())
+		}},
 		{Method: "POST", Path: "/mcp", Handle: s.openEnvMCP},
 		{Method: "POST", Path: "/reset", Handle: overSocketAlone},
 		{Method: "POST", Path: "/step", Handle: overSocketAlone},
@@ -29,7 +35,9 @@ func (s *Server) openEnvRoutes() []serve.Route {
 
 // overSocketAlone refuses OpenEnv's requests that make an environment for each: an episode would not outlive its reset.
 func overSocketAlone(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusNotImplemented, map[string]string{"detail": "an episode is a WebSocket at /ws: over single requests it would end with its reset"})
+	writeJSON(w, http.StatusNotImplemented, map[string]string{
+		"detail": "an episode is a WebSocket at /ws: over single requests it would end with its reset",
+	})
 }
 
 // metadata says what is served, and what never acts here.
@@ -44,9 +52,14 @@ func (s *Server) metadata() map[string]any {
 		unseen = []string{}
 	}
 	return map[string]any{"name": EnvironmentName, "version": a.Version,
-		"description": "Scenarios on live MCP servers, each session on servers of its own, scored by checks and reward terms.",
-		"hone": map[string]any{"scenarios": count, "catalog": a.Catalog, "tools_by_scenario": a.ToolsByScenario, "max_sessions": s.o.MaxSessions,
-			"max_turns": a.MaxTurns, "max_tool_calls": a.MaxToolCalls, "idle_seconds": s.o.Idle.Seconds(), "unseen": unseen}}
+		"description": "Scenarios on live MCP servers, each session on servers of its own, " +
+			"scored by checks and reward terms.",
+		"hone": map[string]any{
+			"scenarios": count, "catalog": a.Catalog, "tools_by_scenario": a.ToolsByScenario,
+			"max_sessions": s.o.MaxSessions, "max_turns": a.MaxTurns, "max_tool_calls": a.MaxToolCalls,
+			"idle_seconds": s.o.Idle.Seconds(),
+			"unseen":       unseen,
+		}}
 }
 
 type object = map[string]any
@@ -57,15 +70,31 @@ func openEnvSchema() object {
 	tools := object{"type": "array", "items": object{"type": "object"}}
 	action := object{"title": "CallToolAction", "type": "object", "required": []string{"type"}, "properties": object{
 		"type":      object{"enum": []string{"call_tool", "list_tools", "answer"}, "default": "call_tool"},
-		"tool_name": object{"type": "string", "description": "of call_tool"}, "arguments": object{"type": "object", "description": "of call_tool"},
-		"call_id": object{"type": "string", "description": "of call_tool: names the call; one with a name that was used has that one's answer"},
-		"text":    object{"type": "string", "description": "of answer: the last words of the policy, which end the episode"}}}
+		"tool_name": object{"type": "string", "description": "of call_tool"}, "arguments": object{"type": "object",
+			"description": "of call_tool"},
+		"call_id": object{"type": "string",
+			"description": "of call_tool: names the call; one with a name that was used has that one's answer"},
+		"text": object{"type": "string",
+			"description": "of answer: the last words of the policy, which end the episode"}}}
 	return object{"action": action,
-		"observation": object{"title": "CallToolObservation", "type": "object", "properties": object{"tool_name": text, "result": object{}, "error": object{},
-			"tools": tools, "text": text, "metadata": object{"type": "object"}}},
-		"reset_observation": object{"title": "Opening", "type": "object", "properties": object{"messages": object{"type": "array", "items": object{"type": "object"}},
-			"tools": tools, "scenario": text}},
-		"state": object{"title": "State", "type": "object", "properties": object{"episode_id": object{"type": []string{"string", "null"}}, "step_count": object{"type": "integer"}}}}
+		"observation": object{
+			"title": "CallToolObservation", "type": "object", "properties": object{
+				"tool_name": text, "result": object{}, "error": object{},
+				"tools": tools, "text": text, "metadata": object{"type": "object"},
+			},
+		},
+		"reset_observation": object{
+			"title": "Opening", "type": "object", "properties": object{
+				"messages": object{"type": "array", "items": object{"type": "object"}},
+				"tools":    tools, "scenario": text,
+			},
+		},
+		"state": object{
+			"title": "State",
+			"type":  "object",
+			"properties": object{"episode_id": object{"type": []string{"string", "null"}},
+				"step_count": object{"type": "integer"}},
+		}}
 }
 
 // openAPI lists the routes. OpenEnv tells by them that this is an environment and not a tool server.
@@ -120,7 +149,8 @@ func (s *Server) rpc(ctx context.Context, request []byte, e *session) object {
 		if err != nil {
 			return wrong(-32000, err.Error())
 		}
-		return object{"jsonrpc": "2.0", "id": q.ID, "result": observed(openEnvResult(q.Params.Name, e.tools, got), got.over).Observation}
+		return object{"jsonrpc": "2.0", "id": q.ID,
+			"result": observation(openEnvResult(q.Params.Name, e.tools, got), got.over).Observation}
 	}
 	return wrong(-32601, "method not found: "+q.Method)
 }

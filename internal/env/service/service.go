@@ -1,11 +1,12 @@
-// Package service lets the trainers of others run episodes: many sessions at once, each on servers of its own, in the environment that
-// hone's own rollouts use. A session is told by its client what the policy calls and says, and tells what the tools answered and, when
-// the episode is over, what it earned.
+// Package service lets the trainers of others run episodes: many sessions at once, each on servers of its own, in the
+// environment that hone's own rollouts use. A session is told by its client what the policy calls and says, and tells
+// what the tools answered and, when the episode is over, what it earned.
 //
-// There is one table of sessions. Each protocol is a dialect over it, one file: OpenEnv's, NeMo Gym's resources server, the Open Reward
-// Standard. What holds of all of them:
+// There is one table of sessions. Each protocol is a dialect over it, one file: OpenEnv's, NeMo Gym's resources server,
+// the Open Reward Standard. What holds of all of them:
 //
-//   - An episode that says nothing of the policy, since a server, this machine or a score failed, has no reward. It is not 0.
+//   - An episode that says nothing of the policy, since a server, this machine or a score failed, has no reward. It is
+//     not 0.
 //   - A session begins at once; its servers open meanwhile. A failure shows at its first call.
 //   - A call that a client makes again, because it did not get the answer, is not made twice.
 package service
@@ -73,7 +74,8 @@ type About struct {
 // Callable is a session as an MCP server sees it.
 type Callable interface {
 	Tools() []chat.Tool
-	// CallTool makes a call. text is what the policy is shown; failed says that the tool reported an error, or that there is no answer.
+	// CallTool makes a call. text is what the policy is shown; failed says that the tool reported an error, or that
+	// there is no answer.
 	CallTool(ctx context.Context, c chat.ToolCall) (text string, failed bool)
 }
 
@@ -114,11 +116,12 @@ func New(o Options) (*Server, error) {
 	}
 	o.settle()
 	m := metrics.NewMeter(help())
-	return &Server{o: o, tasks: newTasks(o.Scenarios), table: newTable(o, m), metrics: m, ors: ors{sessions: map[string]*orsSession{}}}, nil
+	return &Server{o: o, tasks: newTasks(o.Scenarios), table: newTable(o, m), metrics: m,
+		ors: ors{sessions: map[string]*orsSession{}}}, nil
 }
 
-// Serve answers on the listener until ctx is cancelled. Then no session begins; those under way may end within Options.Grace. It returns
-// when all servers of sessions are gone and all records kept, and closes the listener.
+// Serve answers on the listener until ctx is cancelled. Then no session begins; those under way may end within
+// Options.Grace. It returns when all servers of sessions are gone and all records kept, and closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	f := s.front()
 	f.Drain = func() {
@@ -139,7 +142,10 @@ func (s *Server) front() serve.Front {
 func (s *Server) Handler() http.Handler { return s.front().Handler(s.routes()) }
 
 func (s *Server) routes() []serve.Route {
-	list := []serve.Route{{Method: "GET", Path: "/health", Open: true, Handle: s.health}, {Method: "GET", Path: "/metrics", Handle: s.showMetrics}}
+	list := []serve.Route{
+		{Method: "GET", Path: "/health", Open: true, Handle: s.health},
+		{Method: "GET", Path: "/metrics", Handle: s.showMetrics},
+	}
 	list = append(list, s.taskRoutes()...)
 	list = append(list, s.openEnvRoutes()...)
 	list = append(list, s.nemoGymRoutes()...)

@@ -42,7 +42,8 @@ type session struct {
 	closing sync.Once
 }
 
-// answer is what a client is told of a call: the tool's result, where the call was made, and the end, where the episode is over.
+// answer is what a client is told of a call: the tool's result, where the call was made, and the end, where the episode
+// is over.
 type answer struct {
 	result *trajectory.ToolResult
 	over   *Verdict
@@ -56,9 +57,11 @@ type unheard struct {
 }
 
 func newSession(x *table, s *scenario.Scenario, rollout int, messages []chat.Message, tools []chat.Tool) *session {
-	e := &session{table: x, id: newID(), scenario: s, messages: messages, tools: tools, began: time.Now(), waited: time.Now(),
-		opened: make(chan struct{}), ended: make(chan struct{}), turn: make(chan struct{}, 1), answers: map[string]answer{}}
-	e.record = &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, x.o.Attempt, rollout), ScenarioID: s.ID, Split: s.Split, Scenario: s.Hash(), Rollout: rollout}
+	e := &session{table: x, id: newID(), scenario: s, messages: messages, tools: tools, began: time.Now(),
+		waited: time.Now(), opened: make(chan struct{}), ended: make(chan struct{}), turn: make(chan struct{}, 1),
+		answers: map[string]answer{}}
+	e.record = &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, x.o.Attempt, rollout), ScenarioID: s.ID,
+		Split: s.Split, Scenario: s.Hash(), Rollout: rollout}
 	e.life, e.stop = context.WithCancelCause(x.life)
 	e.idle = time.AfterFunc(math.MaxInt64, func() { e.close(errIdle) })
 	e.limit = x.o.Idle
@@ -150,8 +153,8 @@ func (e *session) leave() {
 // rest is when the session may be idle for as long as it may be.
 func (e *session) rest() { e.idle.Reset(e.limit) }
 
-// call makes a call, unless it is one that was made: of a name that the client gave it, or equal to one whose answer its client did not
-// wait for. A call goes on when its client is gone; ctx is the client's.
+// call makes a call, unless it is one that was made: of a name that the client gave it, or equal to one whose answer
+// its client did not wait for. A call goes on when its client is gone; ctx is the client's.
 func (e *session) call(ctx context.Context, name string, c chat.ToolCall) (answer, error) {
 	if err := e.enter(ctx); err != nil {
 		return answer{}, err
@@ -167,12 +170,15 @@ func (e *session) call(ctx context.Context, name string, c chat.ToolCall) (answe
 	if named {
 		return made, nil
 	}
+	if e.over != nil {
+		return answer{over: e.over}, nil
+	}
+	results := e.take(environment.Reply{Turn: &trajectory.Turn{Calls: []chat.ToolCall{
+		{Name: c.Name, Arguments: c.Arguments},
+	}}})
 	a := answer{over: e.over}
-	if e.over == nil {
-		results := e.take(trajectory.Turn{Calls: []chat.ToolCall{{Name: c.Name, Arguments: c.Arguments}}})
-		if a.over = e.over; len(results) == 1 {
-			a.result = &results[0]
-		}
+	if len(results) == 1 {
+		a.result = &results[0]
 	}
 	if name != "" {
 		e.answers[name] = a
@@ -183,24 +189,21 @@ func (e *session) call(ctx context.Context, name string, c chat.ToolCall) (answe
 	return a, nil
 }
 
-// say ends the episode with the policy's last words. To an episode that is over they say nothing new. stop is why they are not whole, if so.
+// say ends the episode with the policy's last words. To an episode that is over they say nothing new. stop is why they
+// are not whole, if so.
 func (e *session) say(ctx context.Context, words string, stop trajectory.StopReason) (*Verdict, error) {
 	if err := e.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer e.leave()
 	if e.over == nil {
-		e.takeReply(environment.Reply{Turn: &trajectory.Turn{Content: words}, Stop: stop})
+		e.take(environment.Reply{Turn: &trajectory.Turn{Content: words}, Stop: stop})
 	}
 	return e.over, nil
 }
 
-// take makes the calls of a turn. It needs the session's turn.
-func (e *session) take(turn trajectory.Turn) []trajectory.ToolResult {
-	return e.takeReply(environment.Reply{Turn: &turn})
-}
-
-func (e *session) takeReply(r environment.Reply) []trajectory.ToolResult {
+// take gives the environment a reply, and returns the results of its calls. It needs the session's turn.
+func (e *session) take(r environment.Reply) []trajectory.ToolResult {
 	began := time.Now()
 	r.Turn.SampleSeconds = began.Sub(e.waited).Seconds()
 	end := e.episode.Take(e.life, r)

@@ -32,14 +32,16 @@ type table struct {
 }
 
 var (
-	errFull     = errors.New("as many sessions are open as this server has; hone env serve --max-sessions sets how many")
+	errFull = errors.New("as many sessions are open as this server has; hone env serve --max-sessions " +
+		"sets how many")
 	errDraining = errors.New("the server shuts down")
 	errGone     = errors.New("the client closed the session")
 	errIdle     = errors.New("the session was idle for too long")
 )
 
 func newTable(o Options, m *metrics.Meter) *table {
-	x := &table{o: o, metrics: m, slots: make(chan struct{}, o.MaxSessions), draining: make(chan struct{}), sessions: map[string]*session{}, rollouts: map[string]int{}}
+	x := &table{o: o, metrics: m, slots: make(chan struct{}, o.MaxSessions), draining: make(chan struct{}),
+		sessions: map[string]*session{}, rollouts: map[string]int{}}
 	x.life, x.stop = context.WithCancelCause(context.Background())
 	return x
 }

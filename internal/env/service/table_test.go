@@ -18,7 +18,8 @@ func TestCapacity(t *testing.T) {
 	s := serveTasks(t, func(o *Options, _ *memory) { o.MaxSessions, o.Wait = 1, 50*time.Millisecond })
 	one, two := s.connect(), s.connect()
 	one.ask(`{"type": "reset", "data": {}}`)
-	if got, want := two.ask(`{"type": "reset", "data": {}}`), `"code":"CAPACITY_REACHED","active_sessions":1,"max_sessions":1}}`; !strings.HasSuffix(got, want) {
+	if got, want := two.ask(`{"type": "reset", "data": {}}`),
+		`"code":"CAPACITY_REACHED","active_sessions":1,"max_sessions":1}}`; !strings.HasSuffix(got, want) {
 		t.Error(got)
 	}
 	s.table.o.Wait = time.Minute
@@ -31,10 +32,11 @@ func TestCapacity(t *testing.T) {
 	one.ask(`{"type": "state"}`)
 }
 
-// A call that a client makes again is not made twice: of the same name, or equal to one whose answer it did not wait for. An equal call
-// whose answer was heard is another one.
+// A call that a client makes again is not made twice: of the same name, or equal to one whose answer it did not wait
+// for. An equal call whose answer was heard is another one.
 func TestRepeatedCallIsNotMadeTwice(t *testing.T) {
-	add, spelt := chat.ToolCall{Name: "add", Arguments: `{"n": 1, "m": 0}`}, chat.ToolCall{Name: "add", Arguments: `{"m":0,"n":1}`}
+	add, spelt := chat.ToolCall{Name: "add", Arguments: `{"n": 1, "m": 0}`}, chat.ToolCall{Name: "add",
+		Arguments: `{"m":0,"n":1}`}
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	here := t.Context()
@@ -101,7 +103,8 @@ func TestIdle(t *testing.T) {
 	c := s.connect()
 	c.ask(`{"type": "reset", "data": {"scenario": "sum"}}`)
 	eventually(func() bool { opened, closed, _ := s.adder.counts(); return opened == 1 && closed == 1 })
-	if reward, done, v := c.step(`{"type": "answer", "text": "2"}`); reward != nil || !done || v.Error != errIdle.Error() {
+	if reward, done, v := c.step(`{"type": "answer", "text": "2"}`); reward != nil || !done ||
+		v.Error != errIdle.Error() {
 		t.Errorf("%v, %v, %+v", reward, done, v)
 	}
 }
@@ -120,7 +123,8 @@ func TestDrain(t *testing.T) {
 		close(drained)
 	}()
 	<-s.table.draining
-	if got := ends.ask(`{"type": "step", "data": {"type": "answer", "text": "2"}}`); !strings.Contains(got, `"reward":1.9`) {
+	if got := ends.ask(`{"type": "step", "data": {"type": "answer", "text": "2"}}`); !strings.Contains(got,
+		`"reward":1.9`) {
 		t.Error(got)
 	}
 	if got := ends.ask(`{"type": "reset", "data": {}}`); !strings.Contains(got, "the server shuts down") {
@@ -130,7 +134,8 @@ func TestDrain(t *testing.T) {
 	if opened, closed, _ := s.adder.counts(); opened != 2 || closed != 2 || len(s.memory.kept) != 2 {
 		t.Errorf("%d opened, %d closed, %d kept", opened, closed, len(s.memory.kept))
 	}
-	if reward, done, v := hangs.step(`{"type": "answer", "text": "2"}`); reward != nil || !done || v.Error != errDraining.Error() {
+	if reward, done, v := hangs.step(`{"type": "answer", "text": "2"}`); reward != nil || !done ||
+		v.Error != errDraining.Error() {
 		t.Errorf("%v, %v, %+v", reward, done, v)
 	}
 }
@@ -155,12 +160,15 @@ func (full) Keep(*trajectory.Trajectory, trajectory.Score) error {
 
 // Clients name scenarios by id, or by split and index, or by a seed; else they get those of the split in turn.
 func TestChoose(t *testing.T) {
-	x := newTasks([]scenario.Scenario{task("a", scenario.Train), task("b", scenario.Validation), task("c", scenario.Train)})
+	x := newTasks([]scenario.Scenario{task("a", scenario.Train), task("b", scenario.Validation),
+		task("c", scenario.Train)})
 	hash := x.byID["a"].Hash()
 	for _, c := range []struct{ ask, want string }{
-		{`{"scenario": "b", "split": "train", "index": 0}`, "b"}, {`{"scenario": "a", "hash": "` + hash + `"}`, "a"}, {`{"index": 1}`, "c"}, {`{"split": "validation", "index": 0}`, "b"},
-		{`{"seed": 5}`, "c"}, {`{"seed": -1}`, "c"}, {`{}`, "a"}, {`{}`, "c"}, {`{}`, "a"},
-		{`{"scenario": "d"}`, ""}, {`{"split": "test"}`, ""}, {`{"index": 2}`, ""}, {`{"index": -1}`, ""}, {`{"scenario": "a", "hash": "x"}`, ""},
+		{`{"scenario": "b", "split": "train", "index": 0}`, "b"}, {`{"scenario": "a", "hash": "` + hash + `"}`, "a"},
+		{`{"index": 1}`, "c"}, {`{"split": "validation", "index": 0}`, "b"}, {`{"seed": 5}`, "c"}, {`{"seed": -1}`,
+			"c"}, {`{}`, "a"}, {`{}`, "c"}, {`{}`, "a"},
+		{`{"scenario": "d"}`, ""}, {`{"split": "test"}`, ""}, {`{"index": 2}`, ""}, {`{"index": -1}`, ""},
+		{`{"scenario": "a", "hash": "x"}`, ""},
 	} {
 		var a Ask
 		if err := json.Unmarshal([]byte(c.ask), &a); err != nil {

@@ -11,7 +11,11 @@ import (
 
 // taskRoutes are those that OpenEnv and the Open Reward Standard share.
 func (s *Server) taskRoutes() []serve.Route {
-	list := []serve.Route{{Method: "GET", Path: "/list_environments", Handle: func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, []string{EnvironmentName}) }}}
+	list := []serve.Route{
+		{Method: "GET", Path: "/list_environments", Handle: func(w http.ResponseWriter, _ *http.Request) {
+			writeJSON(w, http.StatusOK, []string{EnvironmentName})
+		}},
+	}
 	return append(append(list, s.tasksAt("")...), s.tasksAt("/"+EnvironmentName)...)
 }
 
@@ -23,7 +27,13 @@ func (s *Server) tasksAt(at string) []serve.Route {
 			tasks, err := s.describe(list)
 			return object{"tasks": tasks, "env_name": EnvironmentName}, err
 		})},
-		{Method: "POST", Path: at + "/num_tasks", Handle: s.about(func(list []*scenario.Scenario, _ slice) (any, error) { return object{"num_tasks": len(list)}, nil })},
+		{
+			Method: "POST",
+			Path:   at + "/num_tasks",
+			Handle: s.about(func(list []*scenario.Scenario, _ slice) (any, error) {
+				return object{"num_tasks": len(list)}, nil
+			}),
+		},
 		{Method: "POST", Path: at + "/task", Handle: s.about(func(_ []*scenario.Scenario, x slice) (any, error) {
 			one, err := s.tasks.choose(Ask{Split: x.Split, Index: &x.Index})
 			if err != nil {
@@ -32,17 +42,21 @@ func (s *Server) tasksAt(at string) []serve.Route {
 			task, err := s.tasks.task(one, s.o.Environment.Shows)
 			return object{"task": task}, err
 		})},
-		{Method: "POST", Path: at + "/task_range", Handle: s.about(func(list []*scenario.Scenario, x slice) (any, error) {
-			start, stop := 0, len(list)
-			if x.Start != nil {
-				start = min(max(*x.Start, 0), len(list))
-			}
-			if x.Stop != nil {
-				stop = min(max(*x.Stop, start), len(list))
-			}
-			tasks, err := s.describe(list[start:max(start, stop)])
-			return object{"tasks": tasks}, err
-		})},
+		{
+			Method: "POST",
+			Path:   at + "/task_range",
+			Handle: s.about(func(list []*scenario.Scenario, x slice) (any, error) {
+				start, stop := 0, len(list)
+				if x.Start != nil {
+					start = min(max(*x.Start, 0), len(list))
+				}
+				if x.Stop != nil {
+					stop = min(max(*x.Stop, start), len(list))
+				}
+				tasks, err := s.describe(list[start:max(start, stop)])
+				return object{"tasks": tasks}, err
+			}),
+		},
 	}
 }
 

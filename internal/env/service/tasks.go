@@ -11,8 +11,8 @@ import (
 	"hone/internal/fault"
 )
 
-// Ask is how a client names the scenario that it wants: by id, or by split and index, or by a seed. One that names none gets those of the
-// split in turn.
+// Ask is how a client names the scenario that it wants: by id, or by split and index, or by a seed. One that names none
+// gets those of the split in turn.
 type Ask struct {
 	Scenario string `json:"scenario"`
 	Hash     string `json:"hash"`  // of the scenario, as its row has it; "": any
@@ -78,7 +78,8 @@ func (x *tasks) choose(a Ask) (*scenario.Scenario, error) {
 	case err != nil:
 		return nil, err
 	case a.Index != nil && (*a.Index < 0 || *a.Index >= len(list)):
-		return nil, errAsk{fmt.Errorf("the index %d is not in the split, which has %s", *a.Index, fault.Count(len(list), "scenario"))}
+		return nil, errAsk{fmt.Errorf("the index %d is not in the split, which has %s",
+			*a.Index, fault.Count(len(list), "scenario"))}
 	case a.Index != nil:
 		return list[*a.Index], nil
 	case a.Seed != nil:
@@ -97,13 +98,16 @@ func (x *tasks) named(a Ask) (*scenario.Scenario, error) {
 		return nil, errAsk{fmt.Errorf("there is no scenario %q%s", a.Scenario, meant)}
 	}
 	if a.Hash != "" && a.Hash != s.Hash() {
-		return nil, errAsk{fmt.Errorf("the scenario %s has changed since its row was written: write the rows again with hone env tasks", s.ID)}
+		return nil, errAsk{fmt.Errorf("the scenario %s has changed since its row was written: "+
+			"write the rows again with hone env tasks", s.ID)}
 	}
 	return s, nil
 }
 
 // task is a scenario as clients see it.
-func (x *tasks) task(s *scenario.Scenario, shows func(scenario.Scenario) ([]chat.Message, []chat.Tool, error)) (Task, error) {
+func (x *tasks) task(
+	s *scenario.Scenario, shows func(scenario.Scenario) ([]chat.Message, []chat.Tool, error),
+) (Task, error) {
 	messages, _, err := shows(*s)
 	return Task{s.ID, s.Hash(), s.Split, slices.Index(x.of[s.Split], s), messages}, err
 }

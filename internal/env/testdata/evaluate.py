@@ -1,5 +1,7 @@
-"""Evaluates the rows of gym.jsonl with verifiers, against a scripted endpoint. Its argument is the server's URL. Prints as JSON, on the last line,
-what each scenario earned, or null where the rollout is none to learn from. Needs: internal/env/testdata/verifiers_requirements.txt
+"""Evaluates the rows of gym.jsonl with verifiers, against a scripted endpoint. Its argument is the server's URL.
+
+Prints as JSON, on the last line, what each scenario earned, or null where the rollout is none to learn from.
+Needs: internal/env/testdata/verifiers_requirements.txt
 """
 
 import glob
@@ -31,16 +33,37 @@ class Policy(BaseHTTPRequestHandler):
             said, finish = {"role": "assistant", "content": "Done."}, "stop"
         else:
             call = {"name": next(n for n in names if n.endswith(wanted)), "arguments": json.dumps(arguments)}
-            said, finish = {"role": "assistant", "content": None, "tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": call}]}, "tool_calls"
+            said, finish = (
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": call}],
+                },
+                "tool_calls",
+            )
         head = {"id": "x", "created": 1, "model": "m"}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         if q.get("stream"):
             kind = "text/event-stream"
-            parts = [{"choices": [{"index": 0, "delta": said, "finish_reason": None}]}, {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}, {"choices": [], "usage": usage}]
-            body = "".join("data: " + json.dumps({**head, "object": "chat.completion.chunk", **p}) + "\n\n" for p in parts) + "data: [DONE]\n\n"
+            parts = [
+                {"choices": [{"index": 0, "delta": said, "finish_reason": None}]},
+                {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
+                {"choices": [], "usage": usage},
+            ]
+            body = (
+                "".join("data: " + json.dumps({**head, "object": "chat.completion.chunk", **p}) + "\n\n" for p in parts)
+                + "data: [DONE]\n\n"
+            )
         else:
             kind = "application/json"
-            body = json.dumps({**head, "object": "chat.completion", "choices": [{"index": 0, "message": said, "finish_reason": finish}], "usage": usage})
+            body = json.dumps(
+                {
+                    **head,
+                    "object": "chat.completion",
+                    "choices": [{"index": 0, "message": said, "finish_reason": finish}],
+                    "usage": usage,
+                }
+            )
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -66,7 +89,11 @@ id = "null"
 [env.agent.runtime]
 type = "subprocess"
 """)
-subprocess.run([BIN / "vf-eval", "@", "vf.toml", "--no-rich"], stdout=sys.stderr, env=dict(os.environ, NO_KEY="none", PATH=f"{BIN}:{os.environ['PATH']}"))
+subprocess.run(
+    [BIN / "vf-eval", "@", "vf.toml", "--no-rich"],
+    stdout=sys.stderr,
+    env=dict(os.environ, NO_KEY="none", PATH=f"{BIN}:{os.environ['PATH']}"),
+)
 told = {}
 for line in open(glob.glob("vf/*/traces.jsonl")[0]):
     trace = json.loads(line)["traces"][0]

@@ -1,6 +1,8 @@
-"""Real peers against hone env serve on a real MCP server: openenv validates it, verifiers evaluates and TRL trains against it, with episodes that
-are broken on purpose. What they were told is what hone runs rescore gives the same transcripts, and no broken call was made twice.
-Arguments: hone, a Python with TRL, one with verifiers. Needs: internal/env/testdata/openenv_requirements.txt
+"""Real peers against hone env serve on a real MCP server, with episodes that are broken on purpose.
+
+openenv validates it, verifiers evaluates and TRL trains against it. What they were told is what hone runs rescore gives
+the same transcripts, and no broken call was made twice. Arguments: hone, a Python with TRL, one with verifiers.
+Needs: internal/env/testdata/openenv_requirements.txt
 """
 
 import json
@@ -21,7 +23,13 @@ ADA = {"entities": [{"name": "Ada", "entityType": "person", "observations": []}]
 
 def scenario(name, *checks):
     call = {"type": "call", "name": "create_entities", "arguments": ADA}
-    return {"id": name, "task": f"Remember a person called Ada ({name}).", "split": "train", "checks": [call, *checks], "gold": [{"name": call["name"], "arguments": ADA}]}
+    return {
+        "id": name,
+        "task": f"Remember a person called Ada ({name}).",
+        "split": "train",
+        "checks": [call, *checks],
+        "gold": [{"name": call["name"], "arguments": ADA}],
+    }
 
 
 def free():
@@ -39,29 +47,91 @@ def check(what, got, want):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     crashes = folder / "crashes"
-    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {
-        "memory": {"command": "node", "args": [str(MEMORY)], "env": {"MEMORY_FILE_PATH": "${HONE_EPISODE_DIR}/memory.jsonl"}},
-        "breaks": {"command": sys.executable, "args": [str(HERE / "breaks.py"), str(crashes)]}}}))
-    (folder / "hone.yaml").write_text("rewards: {parse: 0, checks: 0.7, arguments: 0.37}\nmcp: {sandbox: {mode: \"off\"}}\n")
+    (folder / "mcp.json").write_text(
+        json.dumps(
+            {
+                "mcpServers": {
+                    "memory": {
+                        "command": "node",
+                        "args": [str(MEMORY)],
+                        "env": {"MEMORY_FILE_PATH": "${HONE_EPISODE_DIR}/memory.jsonl"},
+                    },
+                    "breaks": {"command": sys.executable, "args": [str(HERE / "breaks.py"), str(crashes)]},
+                }
+            }
+        )
+    )
+    (folder / "hone.yaml").write_text(
+        'rewards: {parse: 0, checks: 0.7, arguments: 0.37}\nmcp: {sandbox: {mode: "off"}}\n'
+    )
     blind = {"type": "state", "name": "crash", "arguments": {}, "contains": "x"}
-    (folder / "s.jsonl").write_text("".join(json.dumps(s) + "\n" for s in [scenario("good"), scenario("seed"), scenario("call"), scenario("verify", blind)]))
+    (folder / "s.jsonl").write_text(
+        "".join(
+            json.dumps(s) + "\n"
+            for s in [scenario("good"), scenario("seed"), scenario("call"), scenario("verify", blind)]
+        )
+    )
     url = f"http://127.0.0.1:{free()}"
-    server = subprocess.Popen([HONE, "env", "serve", "--dataset", "s.jsonl", "--mcp-config", "mcp.json", "--output-dir", "out", "--listen", url[7:]], cwd=folder, stdout=subprocess.PIPE)
+    server = subprocess.Popen(
+        [
+            HONE,
+            "env",
+            "serve",
+            "--dataset",
+            "s.jsonl",
+            "--mcp-config",
+            "mcp.json",
+            "--output-dir",
+            "out",
+            "--listen",
+            url[7:],
+        ],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+    )
     try:
         check("listens", server.stdout.readline().decode().strip(), url)
-        valid = subprocess.run([pathlib.Path(sys.executable).parent / "openenv", "validate", "--url", url], capture_output=True, text=True)
+        valid = subprocess.run(
+            [pathlib.Path(sys.executable).parent / "openenv", "validate", "--url", url], capture_output=True, text=True
+        )
         check("openenv validate", (valid.returncode, valid.stdout.count("PASS")), (0, 7))
 
-        rows = [json.loads(r) for r in subprocess.run([HONE, "env", "tasks", "--dataset", "s.jsonl", "--format", "nemo-gym"], cwd=folder, check=True, capture_output=True).stdout.splitlines()]
+        rows = [
+            json.loads(r)
+            for r in subprocess.run(
+                [HONE, "env", "tasks", "--dataset", "s.jsonl", "--format", "nemo-gym"],
+                cwd=folder,
+                check=True,
+                capture_output=True,
+            ).stdout.splitlines()
+        ]
         rows[1]["verifier_metadata"]["hash"] = "of another scenario"
         (folder / "gym.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-        told = json.loads(subprocess.run([VERIFIERS, HERE / "evaluate.py", url], cwd=folder, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+        told = json.loads(
+            subprocess.run(
+                [VERIFIERS, HERE / "evaluate.py", url], cwd=folder, check=True, capture_output=True, text=True
+            ).stdout.splitlines()[-1]
+        )
         check("verifiers", told, {"good": told["good"], "seed": None, "call": None, "verify": None})
         check("crashes", crashes.read_text().count("call"), 2)
 
         subprocess.run([HONE, "env", "client"], cwd=folder, check=True, stdout=(folder / "hone_env.py").open("w"))
-        subprocess.run([HONE, "env", "tasks", "--dataset", "s.jsonl", "--format", "trl"], cwd=folder, check=True, stdout=(folder / "rows.jsonl").open("w"), stderr=subprocess.DEVNULL)
-        trained = json.loads(subprocess.run([TRL, HERE / "train.py", url, sysconfig.get_path("purelib")], cwd=folder, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+        subprocess.run(
+            [HONE, "env", "tasks", "--dataset", "s.jsonl", "--format", "trl"],
+            cwd=folder,
+            check=True,
+            stdout=(folder / "rows.jsonl").open("w"),
+            stderr=subprocess.DEVNULL,
+        )
+        trained = json.loads(
+            subprocess.run(
+                [TRL, HERE / "train.py", url, sysconfig.get_path("purelib")],
+                cwd=folder,
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout.splitlines()[-1]
+        )
         for step in trained:
             check("TRL's rewards", step["rewards"], [told["good"], 0.0, told["good"], None])
             check("TRL's advantages", [round(a, 3) for a in step["advantages"]], [0.577, -1.155, 0.577, 0.0])
@@ -71,7 +141,9 @@ with tempfile.TemporaryDirectory() as name:
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(60)
-    subprocess.run([HONE, "runs", "rescore", "out"], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [HONE, "runs", "rescore", "out"], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     scored = [json.loads(line) for line in open(folder / "out/rescored-1.jsonl")]
     again = sorted(r["now"]["reward"] for r in scored if r["now"].get("terms"))
     check("rescored", again, sorted([told["good"]] + [r for s in trained for r in s["rewards"] if r is not None]))
