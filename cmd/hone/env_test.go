@@ -154,8 +154,9 @@ func TestEnvRefuses(t *testing.T) {
 	const hat = `{"id": "hat", "task": "Buy a hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n"
 	workFolder(t, map[string]string{
 		"tokens.yaml": "rewards: {length: {weight: -1, budget: 10}}\n", "s.jsonl": hat,
-		"empty.jsonl": strings.ReplaceAll(hat, `"buy"`, `"sell"`),
-		"asks.yaml":   "mcp: {approval: {mode: ask}}\n",
+		"asks.yaml": "mcp: {approval: {mode: ask}}\n",
+		"turns.json": `{"mcpServers": {"shop": {"url": "` + server + `", "isolation": "reset",
+			"reset": {"tool": "look", "arguments": {"name": "x"}}}}}`,
 	})
 	for _, c := range []struct {
 		args []string
@@ -165,9 +166,13 @@ func TestEnvRefuses(t *testing.T) {
 		{[]string{"--dataset", "s.jsonl", "--listen", "0.0.0.0:0"}, "will not serve without a key"},
 		{[]string{"--dataset", "s.jsonl", "--max-sessions", "0"}, "must be positive"},
 		{[]string{"--dataset", "s.jsonl", "--config", "asks.yaml"}, "a person would have to be asked"},
+		{[]string{"--dataset", "s.jsonl", "--mcp-config", "turns.json", "--yes"}, "or --max-sessions 1"},
 	} {
-		if code, _, said := hone(t, "", append([]string{"env", "serve", "--mcp", server, "--listen", "127.0.0.1:0"},
-			c.args...)...); code != 2 || !strings.Contains(said, c.want) {
+		args := append([]string{"env", "serve", "--listen", "127.0.0.1:0"}, c.args...)
+		if !slices.Contains(args, "--mcp-config") {
+			args = append(args, "--mcp", server)
+		}
+		if code, _, said := hone(t, "", args...); code != 2 || !strings.Contains(said, c.want) {
 			t.Errorf("%v: exit code %d, %s", c.args, code, said)
 		}
 	}
