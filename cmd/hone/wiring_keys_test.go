@@ -392,6 +392,11 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 			c.GRPO.Staleness = 1
 			return added[*recipe.Overlap](settings.GRPOOf(c, 0)).Staleness
 		}(), 1},
+		{"grpo.keep_tokens", func() int {
+			c := config.Default()
+			c.GRPO.KeepTokens = 5
+			return added[*recipe.TokenRecord](settings.GRPOOf(c, 0)).Every
+		}(), 5},
 		{"rewards.rating", func() float64 {
 			s, _ := scoring.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)
 			return s.Rating

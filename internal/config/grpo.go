@@ -29,6 +29,7 @@ type GRPO struct {
 	Demonstrations   Demonstrations `yaml:"demonstrations" doc:"rows of SFT that each step learns from too, so that what they taught is kept (CHORD)"`
 	Pools            Pools          `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
 	Staleness        int            `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
+	KeepTokens       int            `yaml:"keep_tokens" min:"0" doc:"steps between those of which each token that is learnt from is kept for hone view, with its advantage, weight, entropy and both logprobs; such a step takes two forward passes more. 0 keeps none"`
 	CheckpointEvery  int            `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 

@@ -19,6 +19,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/job/settings"
 	"hone/internal/recipe"
 	"hone/internal/report"
@@ -173,6 +174,7 @@ func (d demo) run(ctx context.Context) (err error) {
 	d.c.GRPO.Steps, d.c.GRPO.ScenariosPerStep = chosen.Steps, chosen.Episodes/d.c.GRPO.GroupSize
 	whole.expect(chosen)
 	p := PipelineOf(d.c, l.MaxMismatch())
+	records.TokensIn(d.dir.Path).Take(p.GRPO.Additions)
 	if err := l.Stage(&p.GRPO, data.Train); err != nil {
 		return err
 	}

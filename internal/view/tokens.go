@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ import (
 	"hone/internal/job/records"
 	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
+	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/text/tokenizer"
 )
@@ -59,7 +61,38 @@ func (s *Server) tokens(f *followed, name string) (out Tokens, err error) {
 	advantages, says := f.advantages(found)
 	out.Learnt = says
 	out.Rows = rowsOf(t, advantages, tok, &out)
+	if found.row.Stage == trainedStage {
+		out.Kept = f.record(found, out.Rows)
+	}
 	return out, nil
+}
+
+// record puts into the rows of an episode what its step has kept of each token; false where it has kept nothing.
+func (f *followed) record(of found, rows []TokenRow) bool {
+	step, err := remember(f, fmt.Sprintf("tokens %d", of.row.Step), func() (map[string][]recipe.RecordedRow, error) { return records.TokensIn(f.Path).Of(of.row.Step) })
+	kept := step[of.example.Trajectory.ID]
+	if err != nil || len(kept) == 0 {
+		return false
+	}
+	for i := range rows {
+		r := &rows[i]
+		at := slices.IndexFunc(kept, func(k recipe.RecordedRow) bool { return k.Length == len(r.IDs) })
+		if at < 0 { // nothing of the row is learnt from
+			r.Trained = make([]bool, len(r.IDs))
+			continue
+		}
+		k := kept[at]
+		kept = slices.Delete(slices.Clone(kept), at, at+1)
+		r.Trained, r.Trainer, r.Entropy = make([]bool, len(r.IDs)), make([]*float32, len(r.IDs)), make([]*float32, len(r.IDs))
+		for j, place := range k.At {
+			r.Trained[place] = k.Weight[j] == nil || *k.Weight[j] != 0
+			r.Trainer[place], r.Entropy[place] = k.Trainer[j], k.Entropy[j]
+			if k.Advantage[j] != nil {
+				r.Advantage[place] = float64(*k.Advantage[j])
+			}
+		}
+	}
+	return true
 }
 
 // tokenizer is the base model's; it is opened once for each model.

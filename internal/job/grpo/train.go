@@ -13,6 +13,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/inputs"
 	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/job/scoring"
 	"hone/internal/job/settings"
 	"hone/internal/mcp/scan"
@@ -150,6 +151,7 @@ func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from tools
 	c := j.Config
 	tasks := scenario.OfSplit(list, scenario.Train)
 	grpo := settings.GRPOOf(c, l.MaxMismatch())
+	records.TokensIn(j.Path).Take(grpo.Additions)
 	if grpo.Parity, err = l.Parity(c, tasks); err != nil {
 		return err
 	}

@@ -82,6 +82,7 @@ func additionsOf(g config.GRPO) (list []recipe.Addition) {
 	e := g.Entropy
 	add(e.Coefficient > 0 || e.Target > 0, &recipe.Entropy{Coefficient: e.Coefficient, Target: e.Target, Delta: e.Delta})
 	add(g.Staleness > 0, &recipe.Overlap{Staleness: g.Staleness})
+	add(g.KeepTokens > 0, &recipe.TokenRecord{Every: g.KeepTokens}) // last: it keeps what the others left
 	return list
 }
 

@@ -22,6 +22,7 @@ import (
 	"hone/internal/job"
 	"hone/internal/job/episodes"
 	"hone/internal/job/journal"
+	"hone/internal/job/records"
 	"hone/internal/job/scoring"
 	"hone/internal/job/settings"
 	"hone/internal/learn/batch"
@@ -378,6 +379,7 @@ func (t *training) runner(l *episodes.Episodes, v *revise.Environment, temperatu
 
 func (t *training) recipe(l *episodes.Episodes, v *revise.Environment, probed []scenario.Scenario, scorer revise.Scorer) recipe.Sidecar {
 	s := recipe.Sidecar{SFT: settings.SFTOf(t.c), GRPO: t.grpo(l.MaxMismatch(), v), Copying: copyingOf(v)}
+	records.TokensIn(t.dir.Path).Take(s.GRPO.Additions)
 	t.Opens(s.GRPO)
 	switch t.o.Method {
 	case MethodSFT:

@@ -65,7 +65,7 @@ function View({ tokens, place }: { tokens: Tokens; place: Place }) {
       </div>
       <p className="quiet">
         {count(total, 'token')} in {count(rows.length, 'training row')}: {sampled.toLocaleString('en')} sampled, {trained.toLocaleString('en')} learnt. {mode.says}.{' '}
-        {!has && (mode.key === 'mask' || mode.key === 'advantage' ? '' : 'This run did not keep it.')}
+        {!has && (mode.key === 'mask' || mode.key === 'advantage' ? '' : 'This step did not keep it: grpo.keep_tokens does, from the next run on.')}
       </p>
       {has && mode.key !== 'mask' && <Scale mode={mode} range={range} />}
       <div className="detail" aria-live="polite">
