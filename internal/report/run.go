@@ -36,6 +36,8 @@ type Source struct {
 	Bootstrap stats.Bootstrap
 	Known     stats.Known                   // of the tools
 	Ratings   map[string]*trajectory.Rating // of people, by the episodes' names in the run
+	// Evaluated is whether only evaluations are read, and neither the groups of training nor its curves.
+	Evaluated bool
 	// Learnt is by system what it was trained with; one that a former page was made with stands.
 	Learnt map[string]*stats.Learnt
 }
@@ -62,14 +64,22 @@ func Read(dir string, from Source) (Page, error) {
 	defer func() { _ = l.Close() }() // read only
 	r := reader{Source: from, page: &p, systems: map[string][]*trajectory.Trajectory{}, groups: map[groupKey]*Group{}}
 	for _, s := range summary.Stages {
-		if err := r.stage(l, s); err != nil {
+		if from.Evaluated && strings.HasPrefix(s.Name, EvalStage) {
+			err = l.EachOf(s.Name, r.row)
+		} else if !from.Evaluated {
+			err = r.stage(l, s)
+		}
+		if err != nil {
 			return p, err
 		}
 	}
 	slices.SortStableFunc(p.Stages, func(a, b Stage) int { // what is measured on the way stands below what it is the way of
 		return cmp.Compare(rank(a), rank(b))
 	})
-	if err := l.Each(r.row); err != nil {
+	if !from.Evaluated {
+		err = l.Each(r.row)
+	}
+	if err != nil {
 		return p, err
 	}
 	r.finish(summary)

@@ -276,6 +276,17 @@ func (l *Ledger) Each(yield func(TrajectoryRow) error) error {
 	})
 }
 
+// EachOf yields the trajectories of a stage in the order they were put.
+func (l *Ledger) EachOf(stage string, yield func(TrajectoryRow) error) error {
+	return l.each(trajectories+`WHERE t.stage = ? ORDER BY t.rowid`, func(rows *sql.Rows) error {
+		t, err := scanTrajectory(rows)
+		if err != nil {
+			return err
+		}
+		return yield(t)
+	}, stage)
+}
+
 // Trajectories returns the trajectories of one step of a stage, in the order they were put.
 func (l *Ledger) Trajectories(stage string, step int) ([]TrajectoryRow, error) {
 	return query(l, scanTrajectory, trajectories+`WHERE t.stage = ? AND t.step = ? ORDER BY t.rowid`, stage, step)

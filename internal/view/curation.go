@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"hone/internal/data/curate"
 	"hone/internal/fault"
 	"hone/internal/text/render"
+	"hone/internal/toolset"
 )
 
 // desk is the traces of a run that are being curated. Its operations are those of hone curate, in the same ledger.
@@ -63,6 +65,18 @@ func (s *Server) desk(f *followed) (*desk, error) {
 
 func dataOf(f *followed) string { return filepath.Join(f.Path, "trajectories.jsonl") }
 
+// near is a path from the folder in which hone view was started, where it leads into that.
+func near(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if from, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(from) {
+		return from
+	}
+	return path
+}
+
 func (s *Server) traces(f *followed) (Traces, error) {
 	d, err := s.desk(f)
 	if err != nil {
@@ -70,7 +84,7 @@ func (s *Server) traces(f *followed) (Traces, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	out := Traces{Traces: []data.Listed{}, Data: dataOf(f), Command: "hone curate export " + dataOf(f) + " --out " + filepath.Join(f.Path, "curated.jsonl")}
+	out := Traces{Traces: []data.Listed{}, Data: dataOf(f), Command: "hone curate export " + toolset.ShellWord(near(dataOf(f))) + " --out " + toolset.ShellWord(near(filepath.Join(f.Path, "curated.jsonl")))}
 	for _, t := range d.now {
 		out.Traces = append(out.Traces, d.of(t))
 	}

@@ -61,12 +61,11 @@ type Judging struct {
 // evaluation reads and computes one. That takes seconds of many systems, so it is kept until the run changes.
 func (s *Server) evaluation(f *followed) (Evaluation, error) {
 	return remember(f, "evaluation", func() (Evaluation, error) {
-		p, err := records.PageOf(f.Path)
+		p, err := records.EvaluationOf(f.Path)
 		if err != nil {
 			return Evaluation{}, err
 		}
 		e := Evaluation{Numbers: p.Numbers(), Tasks: map[string]Ask{}, Attempts: map[string]map[string][]Attempt{}, Judge: judging(p)}
-		e.Stages, e.Worst, e.Best = nil, nil, nil // the overview and the groups have them
 		e.describe(p)
 		made := func(id string) bool { return e.Tasks[id].Made }
 		for _, ask := range e.Tasks {

@@ -57,7 +57,7 @@ func (s *Server) tasks(f *followed) (Tasks, error) {
 	}
 	desk.mu.Lock()
 	defer desk.mu.Unlock()
-	out.Left = desk.left()
+	out.Left = near(desk.left())
 	known := f.scenarios()
 	played := generate.PlaysOf(synth.WorkBeside(f.tasksFile()))
 	count := func(list *[]Cover, name string, made bool) {

@@ -83,7 +83,7 @@ screen('tokens', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2') +
   await has('.token', 'tokens', 50)
   await page.keyboard.press('3')
   await page.waitForFunction(() => location.hash.includes('by=sampler'))
-  await has('.token.up', 'tokens are coloured', 5)
+  await has('.tokens .token.up', 'tokens are coloured', 5)
 })
 screen('a token by its address', 'run/trajectory?id=' + encodeURIComponent('grpo/task-03/1/2') + '&show=tokens&by=sampler&token=300', async () => {
   await has('.token.here', 'the token is marked')

@@ -25,7 +25,12 @@ import (
 )
 
 // PageOf is the page of the run in path, by what its folder holds.
-func PageOf(path string) (report.Page, error) {
+func PageOf(path string) (report.Page, error) { return pageOf(path, false) }
+
+// EvaluationOf is the page of the evaluations alone, which of a long training takes far less.
+func EvaluationOf(path string) (report.Page, error) { return pageOf(path, true) }
+
+func pageOf(path string, evaluated bool) (report.Page, error) {
 	var c config.Config
 	file := filepath.Join(path, run.ConfigFile)
 	text, err := os.ReadFile(file)
@@ -51,7 +56,7 @@ func PageOf(path string) (report.Page, error) {
 	if err != nil {
 		return report.Page{}, err
 	}
-	from := report.Source{Ratings: ratings, Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: settings.IntervalsOf(c), Known: settings.KnownOf(catalog)}
+	from := report.Source{Evaluated: evaluated, Ratings: ratings, Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: settings.IntervalsOf(c), Known: settings.KnownOf(catalog)}
 	var b job.Begun
 	s, notRun := run.Summarize(path)
 	if notRun == nil && json.Unmarshal(s.Version, &b) == nil && b.Flags.Evaluation != nil {
