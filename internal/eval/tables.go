@@ -63,33 +63,7 @@ func (m *Evaluated) Notes(results stats.Results) []string {
 			add("%s: %s: %s", f.Where, f.What, f.Why)
 		}
 	}
-	for _, s := range m.Systems {
-		x := results.Systems[s.Name]
-		if x.NumWithGold < x.N {
-			add("%s: first call and extra calls are of the %s with gold calls, of %d", s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
-		}
-		if n := m.Reused[s.Name]; n > 0 {
-			add("%s: %d of %s are taken from earlier evaluations", s.Name, n, fault.Count(len(s.Episodes), "episode"))
-		}
-		if x.NumRepeats > 1 && len(x.Passes) > 0 {
-			one, all := x.Passes[0], x.Passes[len(x.Passes)-1]
-			add("%s: pass@1 %.1f%% of %s, pass^%d %.1f%%: all %d repeats of a scenario, of the %s with so many", s.Name, 100*one.Any.Mean,
-				fault.Count(one.Any.N, "scenario"), all.K, 100*all.All.Mean, all.K, fault.Count(all.All.N, "scenario"))
-		}
-		if x.TotalCost != nil {
-			add("%s: %.4f dollars", s.Name, *x.TotalCost)
-		}
-		if x.ReusedCost != nil {
-			add("%s: earlier evaluations paid %.4f dollars for the episodes that are reused", s.Name, *x.ReusedCost)
-		}
-		for i, c := range x.NotRun {
-			if i == 3 {
-				add("%s: and %d other checks; --json names them all", s.Name, len(x.NotRun)-i)
-				break
-			}
-			add("%s: %s of scenario %s gave no verdict in %s", s.Name, c.Check, c.ScenarioID, fault.Count(c.Num, "episode"))
-		}
-	}
+	m.noteSystems(results, add)
 	if i := m.InitialCalls(); i != nil {
 		add("%s", i.Text())
 	}
@@ -120,6 +94,37 @@ func (m *Evaluated) Notes(results stats.Results) []string {
 		add("intervals marked too few are wide on purpose")
 	}
 	return notes
+}
+
+// noteSystems adds what is to be said of one system alone.
+func (m *Evaluated) noteSystems(results stats.Results, add func(format string, args ...any)) {
+	for _, s := range m.Systems {
+		x := results.Systems[s.Name]
+		if x.NumWithGold < x.N {
+			add("%s: first call and extra calls are of the %s with gold calls, of %d", s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
+		}
+		if n := m.Reused[s.Name]; n > 0 {
+			add("%s: %d of %s are taken from earlier evaluations", s.Name, n, fault.Count(len(s.Episodes), "episode"))
+		}
+		if x.NumRepeats > 1 && len(x.Passes) > 0 {
+			one, all := x.Passes[0], x.Passes[len(x.Passes)-1]
+			add("%s: pass@1 %.1f%% of %s, pass^%d %.1f%%: all %d repeats of a scenario, of the %s with so many", s.Name, 100*one.Any.Mean,
+				fault.Count(one.Any.N, "scenario"), all.K, 100*all.All.Mean, all.K, fault.Count(all.All.N, "scenario"))
+		}
+		if x.TotalCost != nil {
+			add("%s: %.4f dollars", s.Name, *x.TotalCost)
+		}
+		if x.ReusedCost != nil {
+			add("%s: earlier evaluations paid %.4f dollars for the episodes that are reused", s.Name, *x.ReusedCost)
+		}
+		for i, c := range x.NotRun {
+			if i == 3 {
+				add("%s: and %d other checks; --json names them all", s.Name, len(x.NotRun)-i)
+				break
+			}
+			add("%s: %s of scenario %s gave no verdict in %s", s.Name, c.Check, c.ScenarioID, fault.Count(c.Num, "episode"))
+		}
+	}
 }
 
 // hasFamilies reports whether scenarios of the evaluation were made alike.

@@ -47,10 +47,10 @@ func withUser(r Row) float64 { return oneIf(r.NumUserTurns > 0) }
 const rewardName = "reward"
 
 // Metrics are all there are, in the order in which they are shown.
-func Metrics() []Metric {
-	perEpisode := func(value func(Row) float64) func(Row) (float64, float64) {
-		return func(r Row) (float64, float64) { return value(r), 1 }
-	}
+func Metrics() []Metric { return append(rates(), amounts()...) }
+
+// rates are those of how well tasks are done.
+func rates() []Metric {
 	return []Metric{
 		Completion(),
 		FirstCall(),
@@ -80,6 +80,15 @@ func Metrics() []Metric {
 		{"extra_calls", "calls beyond the gold calls", Amount, "", -1, func(r Row) (float64, float64) {
 			return oneIf(r.NumGold > 0) * float64(r.NumExtraCalls), oneIf(r.NumGold > 0)
 		}},
+	}
+}
+
+// amounts are those of what the episodes took.
+func amounts() []Metric {
+	perEpisode := func(value func(Row) float64) func(Row) (float64, float64) {
+		return func(r Row) (float64, float64) { return value(r), 1 }
+	}
+	return []Metric{
 		{"turns", "turns", Amount, "", 0, perEpisode(func(r Row) float64 { return float64(r.NumTurns) })},
 		{"calls", "calls, broken ones too", Amount, "", 0, perEpisode(Row.calls)},
 		{"tool_errors", "calls that a tool answered with an error", Amount, "", -1, perEpisode(func(r Row) float64 { return float64(r.NumToolErrors) })},

@@ -1,6 +1,9 @@
 package metrics
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Named is a metric of metrics.jsonl.
 type Named struct {
@@ -13,7 +16,7 @@ type Named struct {
 const same = "="
 
 // Names are the metrics of all stages, in the order of a reader's interest.
-func Names() []Named { return append(learning(), around()...) }
+func Names() []Named { return slices.Concat(learning(), episodes(), around()) }
 
 // learning are those of what is learnt, and from what.
 func learning() []Named {
@@ -40,7 +43,12 @@ func learning() []Named {
 		{"entropy_coef", "grpo", "coefficient of the bonus for entropy behind the step; with grpo.entropy only", same},
 		{"kl", "grpo", "divergence from the reference, nats a token; with a reference only", same},
 		{"clip_ratio/region_mean", "grpo", "share of the trained tokens whose ratio is outside of the clip, at the last of several optimiser steps", "mean over the optimiser steps"},
+	}
+}
 
+// episodes are those of what the episodes of a step were like.
+func episodes() []Named {
+	return []Named{
 		{"completions/mean_length", "grpo", "sampled tokens of an episode", "tokens of an episode, with the tool results in it"},
 		{"completions/min_length", "grpo", "fewest of an episode", "the same difference"},
 		{"completions/max_length", "grpo", "most of an episode", "the same difference"},
