@@ -78,21 +78,10 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	r.Asked = m.asking.all()
 	rows := map[string]*ToolRow{}
 	for _, s := range m.tools {
-		row := &ToolRow{Server: s.Server, Tool: s.Name, Tried: s.tried, Answered: s.answered, Changes: s.writes}
-		switch {
-		case !s.mayTry():
+		if !s.mayTry() {
 			r.Untouched = append(r.Untouched, s.Server+"/"+s.Name)
-		case !s.usable():
-			row.Why = cmp.Or(s.why, m.untried(s))
-			if advice := s.unmarkedAdvice(); advice != "" {
-				row.Why = advice + "; it answers: " + row.Why
-			}
-			if s.senseless != "" {
-				row.Why = fmt.Sprintf("its answers have no sense (%s): %s", s.senseless, row.Why)
-			}
-		case s.senseless != "":
-			row.Why = fmt.Sprintf("not the calls whose answer has no sense (%s)", s.senseless)
 		}
+		row := m.row(s)
 		if advice := s.unmarkedAdvice(); advice != "" {
 			r.Unmarked = append(r.Unmarked, fmt.Sprintf("%s/%s: %s", s.Server, s.Name, advice))
 		}
@@ -173,6 +162,25 @@ func (m *maker) untried(s *subject) string {
 		return "it was not tried: programs over tables made all tasks"
 	}
 	return cmp.Or(s.unspelled(), "no arguments were found that fit its schema")
+}
+
+// row says of a tool how it was tried, and why no calls of it were made where that is known.
+func (m *maker) row(s *subject) *ToolRow {
+	row := &ToolRow{Server: s.Server, Tool: s.Name, Tried: s.tried, Answered: s.answered, Changes: s.writes}
+	switch {
+	case !s.mayTry():
+	case !s.usable():
+		row.Why = cmp.Or(s.why, m.untried(s))
+		if advice := s.unmarkedAdvice(); advice != "" {
+			row.Why = advice + "; it answers: " + row.Why
+		}
+		if s.senseless != "" {
+			row.Why = fmt.Sprintf("its answers have no sense (%s): %s", s.senseless, row.Why)
+		}
+	case s.senseless != "":
+		row.Why = fmt.Sprintf("not the calls whose answer has no sense (%s)", s.senseless)
+	}
+	return row
 }
 
 // FewTasks is the number of tasks below which a rate says little: one more right is ten points.
