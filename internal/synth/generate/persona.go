@@ -17,20 +17,21 @@ type tone struct {
 	Acts string `json:"acts"`
 }
 
-// example is a request in dry words, and the message that says it.
-type example struct{ Wants, Message string }
+// example is a request in dry words, a tone, and the message that says it so.
+type example struct{ Wants, Tone, Message string }
 
 // examples are what messages read like: some of no tone, then those of the tone. They speak of dogs that no record has.
 func (t tone) examples() []example {
 	return []example{
-		{"I would like to know how many dogs older than 5 there are.", "How many of the dogs are older than 5?"},
+		{"I would like to know how many dogs older than 5 there are.", "plainly", "How many of the dogs are older than 5?"},
 		{
 			"I would like a dog named Bello added with age 3 and kind pug, but only if there is none of that name yet.",
+			"plainly",
 			"Unless we have a dog called Bello already, add one: Bello, 3 years old, a pug.",
 		},
-		{"I would like to know whether there are any dogs of Ana, yes or no.", "Does Ana have any dogs?"},
-		{"I would like to know the age of the dog Rex.", t.Asks},
-		{"I would like the age of the dog Rex changed to: 4.", t.Acts},
+		{"I would like to know whether there are any dogs of Ana, yes or no.", "plainly", "Does Ana have any dogs?"},
+		{"I would like to know the age of the dog Rex.", t.How, t.Asks},
+		{"I would like the age of the dog Rex changed to: 4.", t.How, t.Acts},
 	}
 }
 

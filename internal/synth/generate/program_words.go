@@ -24,7 +24,7 @@ type told struct {
 
 // wordTries is how often a program is worded at most: where a wording falls at a gate, another persona says it, the last
 // one plainly.
-const wordTries = 3
+const wordTries = 4
 
 // lively is the temperature of wordings: the persona makes them differ, and a small model wanders off when it is warmer.
 const lively = 0.6

@@ -42,7 +42,8 @@ func (e *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.prompts = append(e.prompts, q.Messages[0].Content+"\n"+said)
 	e.mu.Unlock()
-	wants := strings.TrimSuffix(strings.TrimPrefix(said, "I would like "), ".")
+	_, wants, _ := strings.Cut(said, `: "I would like `)
+	wants = strings.TrimSuffix(strings.TrimSuffix(wants, `"`), ".")
 	text := e.spoils(wants)
 	if text == "" {
 		text = "My colleague over there would like " + wants

@@ -86,7 +86,7 @@ func (p prompt) messages(data asked) ([]chat.Message, error) {
 	list := []chat.Message{{Role: chat.System, Content: rule}}
 	for _, e := range data.Examples {
 		before := data
-		before.Wants = e.Wants
+		before.Wants, before.Tone = e.Wants, e.Tone
 		said, err := written(p.said, before)
 		if err != nil {
 			return nil, err
