@@ -173,6 +173,7 @@ func TestFaultsOfRequests(t *testing.T) {
 		"How old is the dog?":                          programs.LacksValue,
 		"OK, let me check the age of Émile.":           answering,
 		"Okay, whose age do you need, that of Émile?":  answering,
+		"Would you like the age of Émile?":             answering,
 		"My boss Karen asks for the age of Émile.":     programs.SaysOther,
 		"On Monday I need the age of Émile.":           "",
 	} {
