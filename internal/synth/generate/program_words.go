@@ -141,7 +141,7 @@ var (
 	asAnswer = regexp.MustCompile(`(?i)^(?:sure\b|certainly|of course\b|here (?:is|are)\b|here's|the answer\b|i(?:'m| am) sorry|as an ai|` +
 		`i(?:'ve| have) (?:updated|changed|deleted|added|set)|the (?:person|message|need|request)\b|(?:ok|okay)\W+let me|let me (?:check|look|see)|` +
 		`are you looking|did you know|got it|good question|(?:we|i) (?:can't|cannot|don't have))|` +
-		`\b(?:(?:do|would) you (?:need|want|like)|i'll tell you|you want to know|you(?:'re| are) asking|you need to|i can help|how can i)\b`)
+		`\b(?:(?:do|would) you (?:need|want|like)|i'll (?:tell you|set|change|update|delete|add)|you want to know|you(?:'re| are) asking|you need to|i can help|how can i)\b`)
 	// amid matches a capitalized word within a sentence.
 	amid = regexp.MustCompile(`[\p{Ll}\d,;] (\p{Lu}[\p{L}]{2,})`)
 )
