@@ -89,8 +89,8 @@ func NewTool(v any) (Tool, error) {
 	return t, nil
 }
 
-// named is the tool's name as a model was told it.
-func (q Question) named(name string) string {
+// modelName is the tool's name as a model was told it.
+func (q Question) modelName(name string) string {
 	if q.Underscores {
 		return strings.ReplaceAll(name, ".", "_")
 	}

@@ -82,7 +82,7 @@ func goldCall(gold any) (name string, accepted any) {
 // one checks one call: simple_function_checker.
 func (q Question) one(t *Tool, c call, gold any) string {
 	wanted, accepted := goldCall(gold)
-	if name := q.named(t.Name); c.name != name && !(c.name == wanted && t.isRenamed(wanted)) {
+	if name := q.modelName(t.Name); c.name != name && !(c.name == wanted && t.isRenamed(wanted)) {
 		return fmt.Sprintf("simple_function_checker:wrong_func_name: %q is called, not %q", c.name, name)
 	}
 	for name := range items(t.required) {
@@ -109,7 +109,7 @@ func (q Question) one(t *Tool, c call, gold any) string {
 
 // argument checks one value by its parameter's schema and accepted values.
 func (q Question) argument(name string, value, schema, accepted any) string {
-	want := q.Language.expectedOf(schema)
+	want := q.Language.readSchema(schema)
 	if q.Language != Python {
 		text, ok := value.(string)
 		if !ok {
@@ -139,7 +139,7 @@ func (q Question) argument(name string, value, schema, accepted any) string {
 		return checkList(name, value.([]any), accepted)
 	}
 	if !contains(accepted, value) {
-		return notAccepted("others", name, value)
+		return rejection("others", name, value)
 	}
 	return ""
 }
@@ -185,29 +185,29 @@ func (q Question) sameNames(output any) bool {
 	}
 	for i, name := range called {
 		if t := q.tool(name); t != nil && t.isRenamed(name) && slices.Contains(wanted, name) {
-			called[i] = q.named(t.Name)
+			called[i] = q.modelName(t.Name)
 		}
 	}
 	for i, name := range wanted {
-		wanted[i] = q.toldAs(name)
+		wanted[i] = q.modelNameOfGold(name)
 	}
 	slices.Sort(called)
 	slices.Sort(wanted)
 	return slices.Equal(called, wanted)
 }
 
-// toldAs is the name under which the model was told of the tool that gold names.
-func (q Question) toldAs(gold string) string {
+// modelNameOfGold is the name under which the model was told of the tool that gold names.
+func (q Question) modelNameOfGold(gold string) string {
 	if t := q.tool(gold); t != nil {
-		return q.named(t.Name)
+		return q.modelName(t.Name)
 	}
-	return q.named(gold)
+	return q.modelName(gold)
 }
 
 // calls reports whether a call of a name is one of the tool that gold names.
 func (q Question) calls(name, gold string) bool {
 	t := q.tool(gold)
-	return name == q.toldAs(gold) || name == gold && t != nil && t.isRenamed(gold)
+	return name == q.modelNameOfGold(gold) || name == gold && t != nil && t.isRenamed(gold)
 }
 
 // sameArguments reports whether calls and gold calls pair up by name and arguments: all that gold has but for what may

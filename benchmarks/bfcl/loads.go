@@ -57,7 +57,7 @@ func (l *loader) value(depth int) (any, error) {
 	}
 	switch c := l.next(); {
 	case c == '"':
-		return l.quoted()
+		return l.readString()
 	case c == '{':
 		return l.object(depth)
 	case c == '[':
@@ -88,7 +88,7 @@ func (l *loader) object(depth int) (any, error) {
 		if l.next() != '"' {
 			return nil, l.errorf("a key in double quotes is missing")
 		}
-		key, err := l.quoted()
+		key, err := l.readString()
 		if err != nil {
 			return nil, err
 		}
@@ -185,8 +185,8 @@ func (l *loader) number() (any, error) {
 	return i, nil
 }
 
-// quoted reads a text from its opening quote on.
-func (l *loader) quoted() (string, error) {
+// readString reads a text from its opening quote on.
+func (l *loader) readString() (string, error) {
 	l.at++
 	start := l.at
 	for l.at < len(l.text) && l.text[l.at] != '"' && l.text[l.at] != '\\' && l.text[l.at] >= ' ' {

@@ -188,8 +188,8 @@ func length(v any) int {
 	return 0
 }
 
-// listed is [v[i] for i in range(len(v))].
-func listed(v any) []any {
+// toList is [v[i] for i in range(len(v))].
+func toList(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
 	}

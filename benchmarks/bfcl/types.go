@@ -31,7 +31,7 @@ func (l Language) hasTypesOf(t Tool) bool {
 	properties, ok := t.properties.(*chat.Object)
 	for i := 0; ok && i < properties.Len(); i++ {
 		_, schema := properties.At(i)
-		if name, stated := l.stated(schema); stated && l.typeNames()[name] == noKind {
+		if name, stated := l.schemaType(schema); stated && l.typeNames()[name] == noKind {
 			return false
 		}
 	}
@@ -63,13 +63,13 @@ type expected struct {
 	items  string
 }
 
-// expectedOf reads a parameter's schema.
-func (l Language) expectedOf(schema any) expected {
-	name, stated := l.stated(schema)
+// readSchema reads a parameter's schema.
+func (l Language) readSchema(schema any) expected {
+	name, stated := l.schemaType(schema)
 	if !stated {
 		return expected{}
 	}
-	e := expected{name: name, kind: l.kindNamed(name)}
+	e := expected{name: name, kind: l.kindByName(name)}
 	nests := name == "array"
 	switch l {
 	case Python:
@@ -81,15 +81,15 @@ func (l Language) expectedOf(schema any) expected {
 		return e
 	}
 	of, _ := schema.(*chat.Object).Get("items")
-	if e.items, stated = l.stated(of); stated {
-		e.nested = l.kindNamed(e.items)
+	if e.items, stated = l.schemaType(of); stated {
+		e.nested = l.kindByName(e.items)
 	}
 	return e
 }
 
-// stated is the type that a schema states. JSON Schema need not state one, and may state several; BFCL ends with an error
+// schemaType is the type that a schema states. JSON Schema need not state one, and may state several; BFCL ends with an error
 // at both, and here the accepted values say what is expected.
-func (l Language) stated(schema any) (string, bool) {
+func (l Language) schemaType(schema any) (string, bool) {
 	o, ok := schema.(*chat.Object)
 	if !ok {
 		return "", false
@@ -99,7 +99,7 @@ func (l Language) stated(schema any) (string, bool) {
 	return name, ok && !(l == Python && name == "null")
 }
 
-func (l Language) kindNamed(name string) kind {
+func (l Language) kindByName(name string) kind {
 	k, ok := l.typeNames()[name]
 	if !ok {
 		raise("KeyError", "'%s'", name)

@@ -36,28 +36,28 @@ func standardItems(list []any) []any {
 
 func checkString(name, value string, accepted any) string {
 	want := standard(value)
-	for _, answer := range listed(accepted) {
+	for _, answer := range toList(accepted) {
 		if s, ok := answer.(string); ok && standard(s) == want {
 			return ""
 		}
 	}
-	return notAccepted("string", name, value)
+	return rejection("string", name, value)
 }
 
 func checkList(name string, value []any, accepted any) string {
 	var answers []any
-	for _, answer := range listed(accepted) {
-		answers = append(answers, standardItems(listed(answer)))
+	for _, answer := range toList(accepted) {
+		answers = append(answers, standardItems(toList(answer)))
 	}
 	if contains(answers, standardItems(value)) {
 		return ""
 	}
-	return notAccepted("list/tuple", name, value)
+	return rejection("list/tuple", name, value)
 }
 
 func checkDict(name string, value, accepted any) string {
 	why := "dict_checker:unclear: " + name + " has no accepted values"
-	for _, answer := range listed(accepted) {
+	for _, answer := range toList(accepted) {
 		if equal(answer, "") {
 			continue
 		}
@@ -78,8 +78,8 @@ func unlikeDict(name string, value, answer any) string {
 			why = fmt.Sprintf("value_error:dict_key: %s has the unexpected key %q", name, key)
 			break
 		}
-		if !contains(standardItems(listed(member(answer, key))), standardItem(v)) {
-			why = notAccepted("dict_value", name+"."+key, v)
+		if !contains(standardItems(toList(member(answer, key))), standardItem(v)) {
+			why = rejection("dict_value", name+"."+key, v)
 			break
 		}
 	}
@@ -95,7 +95,7 @@ func unlikeDict(name string, value, answer any) string {
 
 func checkDicts(name string, value []any, accepted any) string {
 	why := "list_dict_checker:unclear: " + name + " has no accepted values"
-	for _, answer := range listed(accepted) {
+	for _, answer := range toList(accepted) {
 		if length(answer) != len(value) {
 			why = fmt.Sprintf("value_error:list_dict_count: %s has %d objects, not %d", name, len(value), length(answer))
 			continue
@@ -111,7 +111,7 @@ func unlikeDicts(name string, value []any, answer any) string {
 	if len(value) == 0 {
 		return ""
 	}
-	answers := listed(answer)
+	answers := toList(answer)
 	for i, item := range value {
 		if why := checkDict(fmt.Sprintf("%s[%d]", name, i), item, []any{answers[i]}); why != "" {
 			return why
@@ -120,7 +120,7 @@ func unlikeDicts(name string, value []any, answer any) string {
 	return ""
 }
 
-func notAccepted(what, name string, value any) string {
+func rejection(what, name string, value any) string {
 	return fmt.Sprintf("value_error:%s: %s is %s, which is none of the accepted values", what, name, brief(value))
 }
 

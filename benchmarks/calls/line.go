@@ -167,7 +167,7 @@ var (
 	numbers = regexp.MustCompile(`_\d+(?:-\d+-\d+)?$`)
 )
 
-func named(text string) (category, bool) {
+func categoryByName(text string) (category, bool) {
 	c, ok := categories()[strings.TrimPrefix(prefix.ReplaceAllString(text, ""), "live_")]
 	return c, ok
 }
@@ -184,13 +184,13 @@ func (r *row) readCategory(o *chat.Object) error {
 	if given {
 		name, _ := text.(string)
 		var ok bool
-		if c, ok = named(name); !ok {
+		if c, ok = categoryByName(name); !ok {
 			return fmt.Errorf("%q is no category that calls are graded by; there are irrelevance, multiple, parallel, parallel_multiple, "+
 				"relevance, simple, simple_java, simple_javascript, simple_python, and live_ before these", name)
 		}
 		r.label = name
 	} else if name := numbers.ReplaceAllString(r.id, ""); name != r.id {
-		of, ok := named(name)
+		of, ok := categoryByName(name)
 		if wantsNone := of.category == bfcl.Irrelevance || of.category == bfcl.Relevance; ok && wantsNone == (len(q.Gold) == 0) {
 			c, r.label = of, name
 		}
@@ -203,14 +203,14 @@ func (r *row) readCategory(o *chat.Object) error {
 	case c.category != bfcl.Irrelevance && c.category != bfcl.Relevance && c.category != "" && len(q.Gold) == 0:
 		return fmt.Errorf("category %s has gold calls, and here are none", r.label)
 	case c.category == "":
-		c.category = inferred(len(q.Gold), len(q.Tools))
+		c.category = inferCategory(len(q.Gold), len(q.Tools))
 		r.label = string(c.category)
 	}
 	q.Category, q.Language = c.category, c.language
 	return r.readLanguage(o)
 }
 
-func inferred(numGold, numTools int) bfcl.Category {
+func inferCategory(numGold, numTools int) bfcl.Category {
 	switch {
 	case numGold == 0:
 		return bfcl.Irrelevance

@@ -88,7 +88,7 @@ func questionsOf(h *host.Host, path, stage string) (io.Reader, error) {
 			if stages[r.Stage] = true; stage != "" && r.Stage != stage {
 				return nil
 			}
-			k, err := records.KeptOf(r)
+			k, err := records.EpisodeOfRow(r)
 			if err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func questionOf(t *trajectory.Trajectory, s *scenario.Scenario, catalog *mcp.Cat
 	q := Question{ID: s.ID, Tools: t.Tools, Gold: []json.RawMessage{}, Output: []Call{}}
 	if t.Shown != nil {
 		var err error
-		if q.Tools, err = mcp.ToolsShown(*t.Shown, catalog, t.ID); err != nil {
+		if q.Tools, err = mcp.ShownTools(*t.Shown, catalog, t.ID); err != nil {
 			return q, err
 		}
 	}

@@ -84,7 +84,7 @@ func TestRatesAreTheirs(t *testing.T) {
 			l.Calls = append(l.Calls, Call{Tool: c.Tool, Arguments: c.Arguments, Answered: c.Success})
 		}
 		logs = append(logs, l)
-		got := tools.Published(l)
+		got := tools.PublishedRates(l)
 		for name, rate := range map[string]*float64{"valid_tool_name_rate": got.ValidToolName, "input_schema_compliance": got.SchemaCompliance,
 			"execution_success_rate": got.ExecutionSuccess, "valid_call_failure_rate": got.ValidCallFailure} {
 			if want, there := task.Rates[name]; !there || !same(rate, want) {
@@ -145,7 +145,7 @@ func TestHolesAreClosed(t *testing.T) {
 		for version, pair := range map[string]struct {
 			got  Rates
 			want [5]float64
-		}{"published": {tools.Published(tc.log), tc.published}, "closed": {tools.Closed(tc.log), tc.closed}} {
+		}{"published": {tools.PublishedRates(tc.log), tc.published}, "closed": {tools.ClosedRates(tc.log), tc.closed}} {
 			r := pair.got
 			for i, rate := range []*float64{r.ValidToolName, r.SchemaCompliance, r.ExecutionSuccess, r.ValidCallFailure, r.PlanningJSON} {
 				want := &pair.want[i]
@@ -206,8 +206,8 @@ func TestRatesAreShares(t *testing.T) {
 				Answered: rapid.Bool().Draw(r, "answered")}
 		}), 0, 8).Draw(r, "calls")
 		l := Log{Calls: drawn}
-		closed := tools.Closed(l)
-		for _, rates := range []Rates{tools.Published(l), closed} {
+		closed := tools.ClosedRates(l)
+		for _, rates := range []Rates{tools.PublishedRates(l), closed} {
 			for _, v := range []*float64{rates.ValidToolName, rates.SchemaCompliance, rates.ExecutionSuccess, rates.ValidCallFailure, rates.PlanningJSON} {
 				if v != nil && !(*v >= 0 && *v <= 1) {
 					r.Fatalf("%v of %+v", *v, l)
@@ -218,7 +218,7 @@ func TestRatesAreShares(t *testing.T) {
 			if !c.Answered {
 				continue
 			}
-			padded := tools.Closed(Log{Calls: append(append([]Call{}, drawn...), c, c)})
+			padded := tools.ClosedRates(Log{Calls: append(append([]Call{}, drawn...), c, c)})
 			if !reflect.DeepEqual(padded, closed) {
 				r.Fatalf("repeating %+v changes %+v to %+v", c, closed, padded)
 			}

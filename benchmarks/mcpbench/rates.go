@@ -32,9 +32,9 @@ func rateOr(part, whole int, otherwise float64) *float64 {
 	return rate(part, whole)
 }
 
-// Published are the rates of a task by the evaluator's formulas (_calculate_tool_accuracy_metrics). Planned entries are calls that
+// PublishedRates are the rates of a task by the evaluator's formulas (_calculate_tool_accuracy_metrics). Planned entries are calls that
 // could be read, which all name a tool, for its agent asks another model to mend the others.
-func (t Tools) Published(l Log) Rates {
+func (t Tools) PublishedRates(l Log) Rates {
 	named := 0
 	for _, c := range l.Calls {
 		if c.Tool != "" {
@@ -68,8 +68,8 @@ func (t Tools) Published(l Log) Rates {
 	return out
 }
 
-// Closed are the rates of a task with the holes closed, see Definitions.
-func (t Tools) Closed(l Log) Rates {
+// ClosedRates are the rates of a task with the holes closed, see Definitions.
+func (t Tools) ClosedRates(l Log) Rates {
 	all := len(l.Calls) + l.NumMalformed
 	out := Rates{PlanningJSON: rateOr(len(l.Calls), all, 1)}
 	if all == 0 {
@@ -189,7 +189,7 @@ func (t Tools) Summarize(logs []Log) Summary {
 	s := Summary{NumTasks: len(logs)}
 	var published, closed []Rates
 	for _, l := range logs {
-		published, closed = append(published, t.Published(l)), append(closed, t.Closed(l))
+		published, closed = append(published, t.PublishedRates(l)), append(closed, t.ClosedRates(l))
 		if len(l.Calls) == 0 {
 			s.NumWithoutCalls++
 			if l.NoToolFits && l.NumMalformed == 0 {

@@ -47,7 +47,7 @@ func (t Tools) Reward(in io.Reader, out io.Writer, w Weights, refused func(text 
 		}
 		scores := []float64{}
 		for _, episode := range g.Trajectories {
-			scores = append(scores, w.Score(t.Closed(LogOf(episode, g.Scenario, refused))))
+			scores = append(scores, w.Score(t.ClosedRates(LogOf(episode, g.Scenario, refused))))
 		}
 		var answer any = scores
 		if g.ID != nil {

@@ -63,7 +63,7 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 				scenarios[r.Stage] = map[string]bool{}
 			}
 			scenarios[r.Stage][t.ScenarioID] = true
-			logs[r.Stage] = append(logs[r.Stage], LogOf(t, s, mcp.LooksRefused))
+			logs[r.Stage] = append(logs[r.Stage], LogOf(t, s, mcp.RefusalPattern))
 			return nil
 		})
 	})

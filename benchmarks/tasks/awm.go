@@ -251,7 +251,7 @@ func (r *reader) awmScenarios(name string, e *awmEnvironment) error {
 	}
 	for i, task := range e.tasks {
 		id := awmID(name, i)
-		if !r.selected(id) {
+		if !r.selects(id) {
 			continue
 		}
 		s := scenario.Scenario{ID: id, Task: task, Tags: []string{"server:" + name}}

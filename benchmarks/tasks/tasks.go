@@ -153,14 +153,14 @@ func (r *reader) write(folder, out string) error {
 
 // wants reports whether a task of this id is asked for, and counts those that are not.
 func (r *reader) wants(id string) bool {
-	if r.selected(id) {
+	if r.selects(id) {
 		return true
 	}
 	r.Others++
 	return false
 }
 
-func (r *reader) selected(id string) bool {
+func (r *reader) selects(id string) bool {
 	ok, _ := path.Match(r.Only, id) // its error was seen
 	return ok || r.Only == ""
 }

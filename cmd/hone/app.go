@@ -61,7 +61,7 @@ func newRoot(a *app) *cobra.Command {
 	a.seedIsPresent = func() bool { return f.Changed("seed") }
 	root.AddCommand(newRefresh(a), newChat(a))
 	evaluate := newEval(a)
-	evaluate.AddCommand(newEvalPower(a), newMoved("calls", "hone-bench calls", releases), newMoved("mcpbench", "hone-bench mcpbench", releases))
+	evaluate.AddCommand(newEvalPower(a), movedCommand("calls", "hone-bench calls", releases), movedCommand("mcpbench", "hone-bench mcpbench", releases))
 	root.AddCommand(newCollect(a), newConfig(a), newCurate(a), newData(a), newDemo(a), newDiscover(a), newDoctor(a), newDPO(a), newEngine(a), newEnv(a), newInspect(a), newJudge(a), evaluate, newMerge(a), newProxy(a), newSidecar(a), newReplay(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a), newSynth(a), newTrain(a), newServe(a), newVersion(a), newView(a))
 	root.AddCommand(newPull(a), newPush(a))
 	group(root)

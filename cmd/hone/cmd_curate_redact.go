@@ -25,7 +25,7 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		d.TellRedacted(a.Say, done, findings, a.DryRun)
+		d.TellRedaction(a.Say, done, findings, a.DryRun)
 		return a.Print(done, rows)
 	})
 	c.Flags().StringSliceVar(&kinds, "kind", nil, "what to look for: "+strings.Join(curate.RedactKinds(), ", ")+" (default all; may be repeated)")

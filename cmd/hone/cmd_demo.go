@@ -33,6 +33,6 @@ func newDemo(a *app) *cobra.Command {
 	c.Flags().Float64Var(&fit.Minutes, "minutes", 8, "how long it may take after set-up: tasks, rows and steps are chosen from what the first episodes and rows took")
 	c.Flags().BoolVar(&fit.Full, "full", false, "all kinds of task, and the sizes that docs/LEARNING.md was measured with: half an hour on two quiet cores")
 	a.sandboxFlag(c.PersistentFlags())
-	c.AddCommand(newMoved("learn", "hone-learn", "make extras builds it"))
+	c.AddCommand(movedCommand("learn", "hone-learn", "make extras builds it"))
 	return c
 }

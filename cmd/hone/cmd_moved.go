@@ -9,8 +9,8 @@ import (
 // releases is how one has hone-bench.
 const releases = "a release has it beside hone, and make extras builds it"
 
-// newMoved stands in the place of a verb that another command has now, and says so.
-func newMoved(name, now, have string) *cobra.Command {
+// movedCommand stands in the place of a verb that another command has now, and says so.
+func movedCommand(name, now, have string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,
 		Short:              "Say which command does this now: " + now,

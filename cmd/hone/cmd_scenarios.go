@@ -44,7 +44,7 @@ func newScenarios(a *app) *cobra.Command {
 		Args:    arguments(1, -1, "a scenarios file, and perhaps the ids of some"),
 		RunE:    func(_ *cobra.Command, args []string) error { return synth.Show(a.Host, args[0], args[1:]) },
 	}
-	c.AddCommand(validate, split, show, newScenariosCheck(a), newMoved("import", "hone-bench import", releases))
+	c.AddCommand(validate, split, show, newScenariosCheck(a), movedCommand("import", "hone-bench import", releases))
 	return group(c)
 }
 

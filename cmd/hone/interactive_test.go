@@ -160,14 +160,14 @@ func TestCollectInteractive(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 
-	held, err := scenario.LoadKept(filepath.Join("out", "scenarios.json"))
+	held, err := scenario.LoadCopy(filepath.Join("out", "scenarios.json"))
 	if err != nil || len(held) != 6 || !slices.Equal(held[0].User.Says, []string{"buy hat", "buy boat", "thanks"}) || held[0].Hash() != list[0].Scenario || held[5].Split != scenario.Train {
 		t.Errorf("%+v, %v", held, err)
 	}
 	if code, _, said := hone(t, "", "data", "convert", "out/trajectories.jsonl", "--to", "hf-jsonl", "--unroll", "turns", "--out", "rows"); code != 0 || !strings.Contains(said, "9 rows written") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
-	if rows, _, err := formats.Load([]string{"out/trajectories.jsonl"}, formats.Options{}); err != nil || len(rows) != 6 || slices.ContainsFunc(rows, func(r dataset.Row) bool { return r.NotDemonstrated() != "" || !r.ToLearnFrom() }) {
+	if rows, _, err := formats.Load([]string{"out/trajectories.jsonl"}, formats.Options{}); err != nil || len(rows) != 6 || slices.ContainsFunc(rows, func(r dataset.Row) bool { return r.WhyNoDemonstration() != "" || !r.ToLearnFrom() }) {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	if code, _, said := hone(t, "", "curate", "show", "out/trajectories.jsonl", "talk-1"); code != 0 {

@@ -131,21 +131,21 @@ func TestLessons(t *testing.T) {
 	judged.ID, judged.Checks = "y", nil
 	tasks := append(list, renamed, judged, scenario.Scenario{ID: "sell", Task: "Sell a hat."}, scenario.Scenario{ID: "lend", Task: "Lend a hat."}, scenario.Scenario{ID: "rent", Task: "Rent a hat."})
 	var said bytes.Buffer
-	if got, want := records.LearntBy("second/final").WarnSame(toyApp(&said, nil).Host, tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
+	if got, want := records.ReadProvenance("second/final").WarnSame(toyApp(&said, nil).Host, tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if !strings.Contains(said.String(), "warning: the model was trained on 4 of 8 scenarios (a, z, y, sell), as the record of "+here+"/second, "+here+"/first says") {
 		t.Errorf("said %s", &said)
 	}
 	said.Reset()
-	if got := records.LearntBy("first/final").WarnSame(toyApp(&said, nil).Host, tasks); !slices.Equal(got, []string{"sell"}) {
+	if got := records.ReadProvenance("first/final").WarnSame(toyApp(&said, nil).Host, tasks); !slices.Equal(got, []string{"sell"}) {
 		t.Errorf("the first: %q, %s", got, &said)
 	}
 	said.Reset()
-	if got := records.LearntBy("second/final").WarnSame(toyApp(&said, nil).Host, list[1:]); got != nil || said.Len() > 0 {
+	if got := records.ReadProvenance("second/final").WarnSame(toyApp(&said, nil).Host, list[1:]); got != nil || said.Len() > 0 {
 		t.Errorf("held out: %q, %s", got, &said)
 	}
-	if got := records.LearntBy("/elsewhere/adapter").WarnSame(toyApp(&said, nil).Host, list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
+	if got := records.ReadProvenance("/elsewhere/adapter").WarnSame(toyApp(&said, nil).Host, list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
 		t.Errorf("no record: %q, %s", got, &said)
 	}
 }
@@ -177,7 +177,7 @@ func TestLessonsWithPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if got := records.LearntBy("out/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"a"}) {
+	if got := records.ReadProvenance("out/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("%q, said %s", got, &said)
 	}
 	if s := records.ScenariosOf("out")["a"]; s == nil || s.Hash() != list[0].Hash() {

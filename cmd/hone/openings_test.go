@@ -42,7 +42,7 @@ func TestCollectGoesOnWithAConversation(t *testing.T) {
 		t.Fatalf("exit code %d, sold %v: %s", code, sold(), said)
 	}
 	rows, _, err := formats.Load([]string{"out/trajectories.jsonl"}, formats.Options{})
-	if err != nil || len(rows) != 1 || rows[0].NotDemonstrated() != "" || len(rows[0].Messages) != 9 || rows[0].Messages[0].Content != "Be a shop." {
+	if err != nil || len(rows) != 1 || rows[0].WhyNoDemonstration() != "" || len(rows[0].Messages) != 9 || rows[0].Messages[0].Content != "Be a shop." {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	var f firsts

@@ -121,7 +121,7 @@ func TestNearCopiesOfWhatWasLearntAreTold(t *testing.T) {
 	begin("grpo", job.Begun{Verb: "train", Folder: here, Flags: job.Kept{Adapter: "sft/final"}}, run.Input{Name: job.ScenariosFile, Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(overlapRows), "\n"), ",") + "]")})
 	begin("odd", job.Begun{Verb: "other", Folder: here}, run.Input{Name: "tasks.json", Data: []byte("{}")})
 	var odd strings.Builder
-	if got := records.LearntBy("odd/final").WarnSame(toyApp(&odd, nil).Host, []scenario.Scenario{{ID: "z", Task: "z"}}); got != nil || !strings.Contains(odd.String(), "what it was trained on is not known") {
+	if got := records.ReadProvenance("odd/final").WarnSame(toyApp(&odd, nil).Host, []scenario.Scenario{{ID: "z", Task: "z"}}); got != nil || !strings.Contains(odd.String(), "what it was trained on is not known") {
 		t.Errorf("a verb that nobody knows: %v, %s", got, odd.String())
 	}
 	begin("demo", job.Begun{Verb: "demo learn", Folder: here}, run.Input{Name: "tasks.json", Data: []byte(`{"Demonstrations": [[{"role":"user","content":"So which customers have not paid yet?"},{"role":"assistant","content":"None."}]], "Train": [{"id":"x","task":"What do we now have in stock?"}]}`)})
@@ -132,7 +132,7 @@ func TestNearCopiesOfWhatWasLearntAreTold(t *testing.T) {
 	for adapter, want := range map[string]string{"sft/final": "new line 2", "grpo/final": "copy a, filled b, new line 2", "demo/final": "same x, new demonstration 0"} {
 		var said strings.Builder
 		var got []string
-		for _, n := range records.LearntBy(adapter).WarnNear(toyApp(&said, nil).Host, scenario.OfSplit(list, "test")) {
+		for _, n := range records.ReadProvenance(adapter).WarnNear(toyApp(&said, nil).Host, scenario.OfSplit(list, "test")) {
 			got = append(got, n.ScenarioID+" "+n.Source.Name)
 		}
 		if strings.Join(got, ", ") != want {

@@ -75,7 +75,7 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 	}
 	recorded := func() bool {
 		t.Helper()
-		_, ok, err := journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Recorded("grpo", 5)
+		_, ok, err := journal.Journal{Dir: dir, Say: t.Logf, Episodes: l}.StepMetrics("grpo", 5)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -186,7 +186,7 @@ func TestScenariosThatCannotBeDone(t *testing.T) {
 	if code, said := run(append(slices.Clone(train), "--skip-bad")...); code != 3 || !strings.Contains(said, "left out: tasks.jsonl: cap: ") { // random weights pass nothing
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if list, err := scenario.LoadKept("out/scenarios.json"); err != nil || len(list) != 2 || list[0].ID != "hat" || list[1].ID != "tote" {
+	if list, err := scenario.LoadCopy("out/scenarios.json"); err != nil || len(list) != 2 || list[0].ID != "hat" || list[1].ID != "tote" {
 		t.Errorf("%v, %d scenarios are kept", err, len(list))
 	}
 	write(t, "tasks.jsonl", strings.Replace(good, `"look", "arguments"`, `"lock", "arguments"`, 2))
@@ -255,7 +255,7 @@ func TestTrainOnDemonstrations(t *testing.T) {
 	if list = append(list, shown...); err != nil || failed != nil {
 		t.Fatal(err, failed)
 	}
-	if got := records.LearntBy("broken/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"hat", "cap"}) {
+	if got := records.ReadProvenance("broken/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"hat", "cap"}) {
 		t.Errorf("learnt from were %q", got)
 	}
 }

@@ -88,7 +88,7 @@ func TestRunStoppedForMemorySaysWhatHelps(t *testing.T) {
 		"set engine.micro_batch below 2": "set engine.micro_batch below 2 in out/config.resolved.yaml; then hone runs resume",
 		"free space there":               "make room there; then hone runs resume",
 	} {
-		err := journal.Ended(context.Background(), run, "sft", &fault.Error{Code: fault.CodeExhausted, What: "full", Next: next})
+		err := journal.Conclude(context.Background(), run, "sft", &fault.Error{Code: fault.CodeExhausted, What: "full", Next: next})
 		if fault.CodeOf(err) != fault.CodeExhausted || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", next, err)
 		}

@@ -18,14 +18,14 @@ import (
 // verbs are all that begin runs.
 func (a *app) verbs() job.Verbs {
 	return job.Verbs{
-		{Name: "collect", Finished: job.AllFinished}, // which scenarios it is given is not kept
+		{Name: "collect", Finished: job.HasFinished}, // which scenarios it is given is not kept
 		{Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume},
 		{Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume},
 		{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume},
-		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
+		{Name: "eval", Finished: job.EvaluationHasEnded, Resume: a.resumeEval},
 		{Name: sidecar.TrainVerb, Finished: job.HasAdapter, Resume: sidecar.Resume},
 		{Name: env.Verb, Finished: func(run.Summary, job.Begun) bool { return false }},
-		{Name: "demo", Finished: demo.Ended, Resume: demo.Resume},
+		{Name: "demo", Finished: demo.HasEnded, Resume: demo.Resume},
 		{Name: "demo learn", GoesOn: "hone-learn --resume --output-dir "},
 	}
 }

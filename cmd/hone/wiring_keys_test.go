@@ -273,7 +273,7 @@ func (w wired) servers() []acting {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		_, unanswered := gate.Unanswered()
+		_, unanswered := gate.RulesToChange()
 		return gate.Refusal(tool) != "" || slices.Contains(unanswered, "shop/"+tool)
 	}
 	as := func(*config.Approval) {}
@@ -405,7 +405,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"rollout.user.url", userPath, "/ours/v1/chat/completions"}, {"rollout.user.key_env", userKey, "Bearer sesame"},
 		{"rollout.user.token_budget", []int{paid, unpaid}, []int{0, int(fault.CodeBudget)}},
 		{"engine.devices", dry.Options.Devices, 3}, {"engine.devices", basemodel.SettingsOf(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
-		{"engine.shard_weights", pointer(basemodel.Loader(sharded.Engine)) == pointer(model.LoadSharded), true}, {"engine.shard_weights", pointer(basemodel.Loader(w.c.Engine)) == pointer(model.Load), true},
+		{"engine.shard_weights", pointer(basemodel.Loader(sharded.Engine)) == pointer(model.LoadShards), true}, {"engine.shard_weights", pointer(basemodel.Loader(w.c.Engine)) == pointer(model.Load), true},
 		{"engine.plugin", named.Path, "ours.so"}, {"engine.backend", func() string {
 			p, _ := basemodel.FindPlugin(a.Host, config.Engine{Backend: "go", Plugin: "x"})
 			return p.Path

@@ -224,7 +224,7 @@ func (d *experiment) open(ctx context.Context) (l *episodes.Episodes, tasks calc
 	made := true
 	if d.size.File == "" {
 		tasks, err = demo.Tasks(ctx, d.Host, d.dir, d.c, d.size, l.Tools)
-	} else if tasks, made, err = demo.KeptTasks(d.dir, d.size); err == nil && !made {
+	} else if tasks, made, err = demo.LoadTasks(d.dir, d.size); err == nil && !made {
 		tasks, err = d.own(l)
 	}
 	var p episodes.Plan
@@ -301,7 +301,7 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 		if err != nil {
 			return err
 		}
-		return s.told(systems)
+		return s.tellNewest(systems)
 	}
 	if err := recipe.Publish(s.publisher, report.EvalStage+job.BaseOnly); err != nil {
 		return nil, err
@@ -420,18 +420,18 @@ func (s comparison) page(systems []recipe.System) (stats.Results, error) {
 	return n.Results, err
 }
 
-// told says what the newest system came to, so that a comparison which is ended in a later arm has told of the arms before.
-func (s comparison) told(systems []recipe.System) error {
+// tellNewest says what the newest system came to, so that a comparison which is ended in a later arm has told of the arms before.
+func (s comparison) tellNewest(systems []recipe.System) error {
 	results, err := s.page(systems)
 	if err != nil {
 		return err
 	}
 	name := systems[len(systems)-1].Name
-	s.Say("%s", toldOf(name, results.Systems[name]))
+	s.Say("%s", summaryText(name, results.Systems[name]))
 	return nil
 }
 
-func toldOf(name string, v stats.Summary) string {
+func summaryText(name string, v stats.Summary) string {
 	return fmt.Sprintf("%-10s first call %s  whole episode %s  of %d", name, v.FirstCallText(), v.EpisodeText(), v.N)
 }
 
@@ -441,7 +441,7 @@ func (s comparison) report(systems []recipe.System) error {
 		return err
 	}
 	for _, x := range systems {
-		s.Say("%s", toldOf(x.Name, results.Systems[x.Name]))
+		s.Say("%s", summaryText(x.Name, results.Systems[x.Name]))
 	}
 	summary := comparisonSummary{Split: s.size.EvalSplit(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
 	return json.NewEncoder(s.Data).Encode(summary)
@@ -461,11 +461,11 @@ func pairsOf(systems []recipe.System) []stats.Pair {
 	return pairs
 }
 
-// Ended reports whether a comparison has ended.
-func Ended(s run.Summary, b job.Begun) bool {
+// HasEnded reports whether a comparison has ended.
+func HasEnded(s run.Summary, b job.Begun) bool {
 	var k kept
 	if b.Study == nil || json.Unmarshal(b.Study, &k) != nil {
 		return false
 	}
-	return !slices.ContainsFunc(append([]string{"start"}, k.Arms...), func(arm string) bool { return !job.Ended(s, report.EvalStage+arm) })
+	return !slices.ContainsFunc(append([]string{"start"}, k.Arms...), func(arm string) bool { return !job.HasEnded(s, report.EvalStage+arm) })
 }

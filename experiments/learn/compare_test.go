@@ -71,7 +71,7 @@ func TestWatchedAreDrawn(t *testing.T) {
 	for i := range 4 * numWatched {
 		list = append(list, scenario.Scenario{ID: fmt.Sprint(i)})
 	}
-	got := watched(slices.Clone(list), 1)
+	got := validationSample(slices.Clone(list), 1)
 	quarters := map[int]int{}
 	for _, s := range got {
 		i, _ := strconv.Atoi(s.ID)
@@ -80,10 +80,10 @@ func TestWatchedAreDrawn(t *testing.T) {
 	if len(got) != numWatched || len(quarters) != 4 || quarters[0] == numWatched {
 		t.Errorf("%d are watched, by quarters of the file: %v", len(got), quarters)
 	}
-	if again, other := watched(slices.Clone(list), 1), watched(slices.Clone(list), 2); !slices.EqualFunc(got, again, sameID) || slices.EqualFunc(got, other, sameID) {
+	if again, other := validationSample(slices.Clone(list), 1), validationSample(slices.Clone(list), 2); !slices.EqualFunc(got, again, sameID) || slices.EqualFunc(got, other, sameID) {
 		t.Error("what is watched does not follow from the seed")
 	}
-	if few := watched(slices.Clone(list[:3]), 1); len(few) != 3 {
+	if few := validationSample(slices.Clone(list[:3]), 1); len(few) != 3 {
 		t.Errorf("%d of 3 are watched", len(few))
 	}
 }

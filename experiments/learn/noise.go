@@ -27,7 +27,7 @@ func (n noisy) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gro
 		return nil, err
 	}
 	for i, t := range g.Trajectories {
-		if !t.Outcome.Trainable() || scores[i].Outcome != "" || !n.drawn(t.ID) {
+		if !t.Outcome.Trainable() || scores[i].Outcome != "" || !n.errs(t.ID) {
 			continue
 		}
 		by := n.most(s) - 2*scores[i].Reward
@@ -40,8 +40,8 @@ func (n noisy) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gro
 	return scores, nil
 }
 
-// drawn follows from the seed and the episode alone, so a run that goes on errs alike.
-func (n noisy) drawn(episode string) bool {
+// errs follows from the seed and the episode alone, so a run that goes on errs alike.
+func (n noisy) errs(episode string) bool {
 	h := fnv.New64a()
 	_ = binary.Write(h, binary.LittleEndian, n.seed) // a hash takes all
 	_, _ = h.Write([]byte(episode))

@@ -24,7 +24,7 @@ import (
 func (d experiment) own(l *episodes.Episodes) (t calc.Tasks, err error) {
 	list, err := scenario.Load(d.c.Scenarios.File)
 	if err == nil {
-		err = inputs.Scored(list, d.c.Scenarios.File, "", false)
+		err = inputs.CheckScorable(list, d.c.Scenarios.File, "", false)
 	}
 	if err != nil {
 		return t, err
@@ -45,13 +45,13 @@ func (d experiment) own(l *episodes.Episodes) (t calc.Tasks, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.Validation = watched(scenario.OfSplit(list, scenario.Validation), d.c.Seed)
+	t.Validation = validationSample(scenario.OfSplit(list, scenario.Validation), d.c.Seed)
 	random := rand.New(rand.NewPCG(d.c.Seed, 1))
 	random.Shuffle(len(t.Train), func(i, j int) { t.Train[i], t.Train[j] = t.Train[j], t.Train[i] })
 	if d.size.ShownKinds == 0 {
 		return t, nil
 	}
-	shown := drawnTools(list, d.size.ShownKinds, random)
+	shown := drawTools(list, d.size.ShownKinds, random)
 	for _, split := range [][]scenario.Scenario{t.Train, t.Test, t.Validation} {
 		for i := range split {
 			if len(split[i].Gold) == 0 { // of no tool
@@ -67,14 +67,14 @@ func (d experiment) own(l *episodes.Episodes) (t calc.Tasks, err error) {
 	return t, nil
 }
 
-// watched are the scenarios that GRPO measures itself on while it trains, drawn by the seed: a file may have its kinds one after the other.
-func watched(list []scenario.Scenario, seed uint64) []scenario.Scenario {
+// validationSample are the scenarios that GRPO measures itself on while it trains, drawn by the seed: a file may have its kinds one after the other.
+func validationSample(list []scenario.Scenario, seed uint64) []scenario.Scenario {
 	rand.New(rand.NewPCG(seed, 2)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:min(numWatched, len(list))]
 }
 
-// drawnTools are n of the tools that scenarios call.
-func drawnTools(list []scenario.Scenario, n int, random *rand.Rand) map[string]bool {
+// drawTools are n of the tools that scenarios call.
+func drawTools(list []scenario.Scenario, n int, random *rand.Rand) map[string]bool {
 	var all []string
 	for _, s := range list {
 		for _, g := range s.Gold {
@@ -107,7 +107,7 @@ func (d experiment) show(ctx context.Context, l *episodes.Episodes, t *calc.Task
 	if err != nil {
 		return err
 	}
-	passed, shown := l.Passed(gold), map[string][]chat.Message{}
+	passed, shown := l.Verdicts(gold), map[string][]chat.Message{}
 	for _, e := range episodes {
 		if ok, _ := passed(e); ok && e.Outcome == trajectory.OK {
 			shown[e.ScenarioID] = e.Messages

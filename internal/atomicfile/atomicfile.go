@@ -25,7 +25,7 @@ func WriteFrom(path string, mode os.FileMode, write func(io.Writer) error) error
 	folder, name := filepath.Split(path)
 	f, err := os.OpenFile(filepath.Join(folder, "."+name+"."+rand.Text()+".tmp"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return named(err, path)
+		return errorAt(err, path)
 	}
 	err = write(f)
 	if err == nil {
@@ -36,13 +36,13 @@ func WriteFrom(path string, mode os.FileMode, write func(io.Writer) error) error
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // the error is why
-		return named(err, path)
+		return errorAt(err, path)
 	}
 	return SyncFolder(filepath.Dir(path))
 }
 
-// named is an error of the temporary file as one of the file at path.
-func named(err error, path string) error {
+// errorAt is an error of the temporary file as one of the file at path.
+func errorAt(err error, path string) error {
 	if link, ok := errors.AsType[*os.LinkError](err); ok {
 		return &fs.PathError{Op: "replace", Path: path, Err: link.Err}
 	}

@@ -33,9 +33,9 @@ const sameRow = 0.05
 // maxCompared bounds the rows that a token's is compared with: a vocabulary may hold thousands that are unused.
 const maxCompared = 512
 
-// FindUntrained compares the rows of the added tokens that a renderer writes with those of other added tokens, and of
+// FindUntrainedTokens compares the rows of the added tokens that a renderer writes with those of other added tokens, and of
 // ids that no token has.
-func FindUntrained(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Renderer) (Untrained, error) {
+func FindUntrainedTokens(file *modelfile.Model, tok *tokenizer.Tokenizer, r render.Renderer) (Untrained, error) {
 	var u Untrained
 	written, inCalls := outputTokens(tok, r)
 	if len(written) == 0 {
@@ -175,14 +175,14 @@ func (u Untrained) Describe() string {
 
 // Help says what to do about it under the settings of a fresh adapter.
 func (u Untrained) Help(c config.LoRA) string {
-	if u.trainedUnder(c) {
+	if u.hasRows(c) {
 		return "hone sft and hone train train these rows with a new adapter (lora.trainable_tokens)"
 	}
 	return "set lora.trainable_tokens: auto, with which their rows are trained; or " + u.otherTokens()
 }
 
-// trainedUnder reports whether a fresh adapter has rows of its own for all of them.
-func (u Untrained) trainedUnder(c config.LoRA) bool {
+// hasRows reports whether a fresh adapter has rows of its own for all of them.
+func (u Untrained) hasRows(c config.LoRA) bool {
 	known := func(token string) bool { return slices.Contains(c.TrainableTokens, token) }
 	return c.TrainableTokens.Is(config.AutoTokens) || !slices.ContainsFunc(u.Tokens, func(t string) bool { return !known(t) })
 }
@@ -195,9 +195,9 @@ func (u Untrained) otherTokens() string {
 	return "name a template that writes other tokens with model.chat_template, or take another model"
 }
 
-// SayUntrained tells of them to who trains or samples the adapter in a folder: a fresh one, or the base model alone, where that is empty.
-func (m *Model) SayUntrained(c config.LoRA, folder string, trains bool) {
-	u := m.untrained()
+// WarnUntrainedTokens tells of them to who trains or samples the adapter in a folder: a fresh one, or the base model alone, where that is empty.
+func (m *Model) WarnUntrainedTokens(c config.LoRA, folder string, trains bool) {
+	u := m.untrainedTokens()
 	if len(u.Tokens) == 0 {
 		return
 	}
@@ -209,21 +209,21 @@ func (m *Model) SayUntrained(c config.LoRA, folder string, trains bool) {
 		}
 		return
 	}
-	if trains && u.trainedUnder(c) {
+	if trains && u.hasRows(c) {
 		m.host.Say("%s: these rows are trained with the adapter (lora.trainable_tokens)", u.Describe())
 		return
 	}
 	m.host.Say("%s: without rows of its own an adapter cannot learn to read or write them; %s", u.Describe(), u.Help(c))
 }
 
-// untrained are those of the model as it is prompted. None are found where something cannot be read, which is said when the weights are
+// untrainedTokens are those of the model as it is prompted. None are found where something cannot be read, which is said when the weights are
 // loaded.
-func (m *Model) untrained() Untrained {
+func (m *Model) untrainedTokens() Untrained {
 	if m.Text == nil || m.Renderer == nil {
 		return Untrained{}
 	}
 	if m.found == nil {
-		u, err := FindUntrained(m.File, m.Text.Tokenizer, m.Renderer)
+		u, err := FindUntrainedTokens(m.File, m.Text.Tokenizer, m.Renderer)
 		if err != nil {
 			u = Untrained{}
 		}
@@ -233,7 +233,7 @@ func (m *Model) untrained() Untrained {
 	return *m.found
 }
 
-// CheckNewTokens is FindUntrained of the configuration's base model; ok is false where it is not on this machine, or
+// CheckNewTokens is FindUntrainedTokens of the configuration's base model; ok is false where it is not on this machine, or
 // cannot be read, which others say.
 func CheckNewTokens(h *host.Host, c config.Config) (u Untrained, ok bool) {
 	at, ok := here(h, c.Model.Base)
@@ -246,7 +246,7 @@ func CheckNewTokens(h *host.Host, c config.Config) (u Untrained, ok bool) {
 	}
 	m := readPrompting(file, c)
 	defer m.Close()
-	return m.untrained(), m.Renderer != nil
+	return m.untrainedTokens(), m.Renderer != nil
 }
 
 // readPrompting is a model of a file whose weights are not read, with what it is prompted by as far as that can be read.

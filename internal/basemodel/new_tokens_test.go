@@ -106,7 +106,7 @@ func TestUntrainedTokensAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := FindUntrained(file, text.Tokenizer, r)
+			got, err := FindUntrainedTokens(file, text.Tokenizer, r)
 			if len(want.Tokens) > 0 && what != "zero" {
 				want.Like = []string{"<|box_start|>", "id 102", "id 103"}
 			}
@@ -154,14 +154,14 @@ func checkSaid(t *testing.T, what string, file *modelfile.Model, text *Text, r r
 		{off, true, "; set lora.trainable_tokens: auto"},
 	} {
 		told.Reset()
-		m.SayUntrained(c.lora, "", c.trains)
+		m.WarnUntrainedTokens(c.lora, "", c.trains)
 		if says := told.String(); (says == "") != (found == "") || found != "" && !strings.Contains(says, found+":") || found != "" && !strings.Contains(says, c.want) {
 			t.Errorf("%s, when it is opened: %q, want %q", what, says, c.want)
 		}
 		lora, err := m.LoRA(c.lora)
 		var ids []int32
 		if c.lora.TrainableTokens.Is(config.AutoTokens) {
-			ids = m.untrained().IDs
+			ids = m.untrainedTokens().IDs
 		}
 		head := ids
 		if file.Config.TiedHead {

@@ -36,7 +36,7 @@ func (m *Model) LoRA(c config.LoRA) (model.LoRA, error) {
 	switch {
 	case c.TrainableTokens.Is(config.NoTokens):
 	case c.TrainableTokens.Is(config.AutoTokens):
-		ids = m.untrained().IDs
+		ids = m.untrainedTokens().IDs
 	default:
 		for _, token := range c.TrainableTokens {
 			id, ok := int32(0), false
@@ -192,7 +192,7 @@ func Shards(e config.Engine) bool { return e.ShardWeights == "on" && e.Devices >
 // Loader is how a run that trains loads its weights.
 func Loader(e config.Engine) func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error) {
 	if Shards(e) {
-		return model.LoadSharded
+		return model.LoadShards
 	}
 	return model.Load
 }

@@ -147,11 +147,11 @@ func (l *Trainer) ScoreReference(ctx context.Context, b batch.Batch, temperature
 // Measure is what a row of SFT takes, and what it took before to compile the rows' programs, in seconds: the gradient
 // of some is computed and not applied, so that nothing is learnt from it.
 func (l *Trainer) Measure(ctx context.Context, rows []batch.Sequence) (row, compiling float64, err error) {
-	l.Made()
+	l.CompileStats()
 	began := time.Now()
 	if _, err := l.Trainer.Gradient(ctx, batch.New(rows), batch.Objective{}); err != nil {
 		return 0, 0, err
 	}
-	_, compiling = l.Made()
+	_, compiling = l.CompileStats()
 	return (time.Since(began).Seconds() - compiling) / float64(len(rows)), compiling, nil
 }

@@ -18,8 +18,8 @@ type Approval struct {
 // numDigits are those of a digest in mcp.allow_findings (lint.Tool.Digest).
 const numDigits = 32
 
-// checkAllowed refuses names that no tool can have, so that a slip is not taken for a tool of a server that is not open.
-func (m MCP) checkAllowed() error {
+// checkAllow refuses names that no tool can have, so that a slip is not taken for a tool of a server that is not open.
+func (m MCP) checkAllow() error {
 	for _, p := range m.AllowFindings {
 		if at := strings.LastIndex(p, "@"); at > 0 && len(p)-at-1 != numDigits && strings.Trim(p[at+1:], "0123456789abcdef") == "" {
 			return &ValueError{"mcp.allow_findings", fmt.Sprintf("%q has %d digits behind the @, and a digest has %d: hone discover names it", p, len(p)-at-1, numDigits)}

@@ -210,7 +210,7 @@ func (c *Config) Validate() error {
 	if err := checkTags(c); err != nil {
 		return err
 	}
-	if err := c.MCP.checkAllowed(); err != nil {
+	if err := c.MCP.checkAllow(); err != nil {
 		return err
 	}
 	if err := c.MCP.Approval.check(); err != nil {

@@ -27,7 +27,7 @@ type Lines struct {
 func NewLines(h *host.Host) *Lines { return &Lines{h, bufio.NewReader(h.Stdin)} }
 
 // TerminalIn reports whether somebody types, who can be told of an error and go on.
-func (l *Lines) Typed() bool { return l.host.TerminalIn() != nil }
+func (l *Lines) IsTerminal() bool { return l.host.TerminalIn() != nil }
 
 // Next is the next line that is not empty, without the spaces around it. On a terminal it is asked for by prompt. The error is ctx's, or io.EOF:
 // nothing more comes, or the line is Quit.
@@ -45,7 +45,7 @@ func (l *Lines) Next(ctx context.Context, prompt string) (string, error) {
 
 // One is the next line, which may be empty. A last line without an end is one too.
 func (l *Lines) One(ctx context.Context, prompt string) (string, error) {
-	if l.Typed() {
+	if l.IsTerminal() {
 		fmt.Fprint(l.host.Talk, prompt)
 	}
 	type line struct {

@@ -105,7 +105,7 @@ func (t *talk) run(ctx context.Context) error {
 		} else {
 			err = t.ask(ctx, text)
 		}
-		if err != nil && (!t.lines.Typed() || ctx.Err() != nil) { // a person reads it and goes on
+		if err != nil && (!t.lines.IsTerminal() || ctx.Err() != nil) { // a person reads it and goes on
 			return err
 		}
 		if err != nil {

@@ -58,8 +58,8 @@ type shownOffering struct {
 	offering environment.Offering
 }
 
-// Offered implements environment.Offering.
-func (s shownOffering) Offered() []chat.Tool { return s.offering.Offered() }
+// CallableTools implements environment.Offering.
+func (s shownOffering) CallableTools() []chat.Tool { return s.offering.CallableTools() }
 
 // Call implements environment.Session.
 func (s shownSession) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {

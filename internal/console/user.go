@@ -131,7 +131,7 @@ func (u *User) hear(t *trajectory.Turn) {
 
 // goOn asks whoever types whether to go on all the same; nobody does on a pipe.
 func (u *User) goOn(ctx context.Context, why string) bool {
-	if !u.lines.Typed() {
+	if !u.lines.IsTerminal() {
 		return false
 	}
 	u.host.Say("%s", why)
@@ -140,5 +140,5 @@ func (u *User) goOn(ctx context.Context, why string) bool {
 	return err == nil && text == ""
 }
 
-// Typed reports whether the person types, and is not a pipe.
-func (u *User) Typed() bool { return u.lines.Typed() }
+// IsTerminal reports whether the person types, and is not a pipe.
+func (u *User) IsTerminal() bool { return u.lines.IsTerminal() }

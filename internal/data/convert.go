@@ -45,7 +45,7 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	if x.From, err = inputs.LocalData(h, x.From...); err != nil {
 		return out, err
 	}
-	if err := inputs.Uncurated(x.From...); err != nil {
+	if err := inputs.RefuseCurated(x.From...); err != nil {
 		return out, err
 	}
 	sink, err := export.Open(export.Options{Form: x.To, Out: x.Out, Card: map[string]string{"made by": "hone data convert", "rows of one conversation": x.Unroll}})
@@ -126,7 +126,7 @@ func (g *gate) leavesOut(r *dataset.Row) string {
 		return "of the split " + r.Split + ", which is to be measured on"
 	}
 	if (imitated || g.form == "hf" || g.form == "hf-jsonl") && !g.failed {
-		why, _, _ := strings.Cut(r.NotDemonstrated(), " ") // without the check's name, so that a few reasons count all
+		why, _, _ := strings.Cut(r.WhyNoDemonstration(), " ") // without the check's name, so that a few reasons count all
 		switch why {
 		case "":
 		case "outcome", "failed":

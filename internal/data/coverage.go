@@ -36,7 +36,7 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]datas
 	}
 	tools, refused := inputs.NewCatalogs(x.Catalog), 0
 	_, err = formats.Read(x.From, formats.Options{Format: x.Format}, func(row dataset.Row) error {
-		if row.NotDemonstrated() != "" {
+		if row.WhyNoDemonstration() != "" {
 			return nil
 		}
 		if err := tools.ToolsFor(&row); err != nil {

@@ -63,7 +63,7 @@ func (x Curating) Open(h *host.Host) (*Desk, error) {
 func (d *Desk) Do(op curate.Op) (done curate.Op, findings []string, err error) {
 	op.Author = cmp.Or(op.Author, d.x.Author)
 	if done, err = d.Curation.Do(op); err != nil {
-		return done, nil, d.named(err)
+		return done, nil, d.withFile(err)
 	}
 	if t, err := d.Trace(done.Trace); err == nil { // it may have been split off by what was undone
 		findings = d.checker.Findings(t)
@@ -76,8 +76,8 @@ func (d *Desk) Next(done curate.Op) string {
 	return fmt.Sprintf("next: hone curate show %s %s; hone curate do %s undo --of %d takes it back", toolset.ShellWord(d.x.Data), toolset.ShellWord(done.Trace), toolset.ShellWord(d.x.Data), done.Seq)
 }
 
-// named puts the traces' file into the command that an error names.
-func (d *Desk) named(err error) error {
+// withFile puts the traces' file into the command that an error names.
+func (d *Desk) withFile(err error) error {
 	f, is := errors.AsType[*fault.Error](err)
 	if !is {
 		return err
@@ -164,8 +164,8 @@ func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, e
 	return done, rows, findings, err
 }
 
-// TellRedacted says what was redacted, and what does not hold any more; or, where it is only tried, what would be.
-func (d *Desk) TellRedacted(say func(format string, args ...any), done curate.Redaction, findings []string, tried bool) {
+// TellRedaction says what was redacted, and what does not hold any more; or, where it is only tried, what would be.
+func (d *Desk) TellRedaction(say func(format string, args ...any), done curate.Redaction, findings []string, tried bool) {
 	values, traces, hold := fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"), "does not hold now"
 	if tried {
 		hold = "would not hold then"
@@ -305,8 +305,8 @@ func (d *Desk) previews(h *host.Host, c config.Config, base string) (func(out io
 	}, nil
 }
 
-// heldBack says why a trace is not written, "" where it is.
-func (d *Desk) heldBack(t *curate.Trace, accepted bool) string {
+// whyHeldBack says why a trace is not written, "" where it is.
+func (d *Desk) whyHeldBack(t *curate.Trace, accepted bool) string {
 	switch {
 	case t.Status == curate.Rejected:
 		return "rejected"
@@ -321,7 +321,7 @@ func (d *Desk) heldBack(t *curate.Trace, accepted bool) string {
 // ToExport are the rows of the traces that are not held back; those that are it counts in leftOut, by reason, where that is a map.
 func (d *Desk) ToExport(accepted bool, leftOut map[string]int) (rows []dataset.Row) {
 	for _, t := range d.Traces() {
-		if why := d.heldBack(t, accepted); why == "" {
+		if why := d.whyHeldBack(t, accepted); why == "" {
 			rows = append(rows, t.Row)
 		} else if leftOut != nil {
 			leftOut[why]++

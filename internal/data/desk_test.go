@@ -70,7 +70,7 @@ func TestWantedRefusals(t *testing.T) {
 func TestRedactionIsTold(t *testing.T) {
 	for _, tried := range []bool{true, false} {
 		var said strings.Builder
-		(&Desk{}).TellRedacted(func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }, curate.Redaction{Traces: 1, Values: make([]curate.Redacted, 2)}, []string{"x"}, tried)
+		(&Desk{}).TellRedaction(func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }, curate.Redaction{Traces: 1, Values: make([]curate.Redacted, 2)}, []string{"x"}, tried)
 		if would := strings.Contains(said.String(), "would stand for 2 values of 1 trace") && strings.Contains(said.String(), "would not hold then: x"); would != tried || strings.Contains(said.String(), "stand now") == tried {
 			t.Errorf("tried %v: %s", tried, said.String())
 		}

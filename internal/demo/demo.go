@@ -166,7 +166,7 @@ func (d demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	log := journal.Journal{Dir: d.dir, Say: d.Say, Episodes: l}
-	chosen, err := d.chosen(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval), Scorer: l.Scorer, Log: log, Progress: whole.report}, l)
+	chosen, err := d.loadOrChoose(ctx, data, recipe.Evaluation{Stage: baseStage, Runner: l.Evaluation(d.c.Eval), Scorer: l.Scorer, Log: log, Progress: whole.report}, l)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (d demo) data(l *episodes.Episodes, t calc.Tasks) (recipe.Data, error) {
 	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
 }
 
-// Ended reports whether a demo has ended.
-func Ended(s run.Summary, b job.Begun) bool {
-	return job.HasAdapter(s, b) && job.Ended(s, report.EvalStage+grpoStage)
+// HasEnded reports whether a demo has ended.
+func HasEnded(s run.Summary, b job.Begun) bool {
+	return job.HasAdapter(s, b) && job.HasEnded(s, report.EvalStage+grpoStage)
 }

@@ -66,7 +66,7 @@ func TestTasksAreSummed(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok, err := KeptTasks(dir, made.Size); err != nil || !ok || got.Size != made.Size {
+	if got, ok, err := LoadTasks(dir, made.Size); err != nil || !ok || got.Size != made.Size {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if err := dir.Close(); err != nil {

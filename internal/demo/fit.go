@@ -136,8 +136,8 @@ func (c choice) String() string {
 		c.Opening, c.Compiling, c.Episode, c.Row, c.Tests, c.Rows, c.Steps, c.Episodes, clockText(seconds(c.total())))
 }
 
-// chosen is what this or an earlier attempt chose.
-func (d *demo) chosen(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes) (c choice, err error) {
+// loadOrChoose is what this or an earlier attempt chose.
+func (d *demo) loadOrChoose(ctx context.Context, data recipe.Data, evaluation recipe.Evaluation, l *episodes.Episodes) (c choice, err error) {
 	text, err := os.ReadFile(filepath.Join(d.dir.Path, choiceFile))
 	switch {
 	case err == nil:

@@ -97,7 +97,7 @@ func TestChoiceIsKept(t *testing.T) {
 	}
 	var said strings.Builder
 	d := demo{Env: job.Env{Host: &host.Host{Talk: sanitize.New(&said)}}, dir: dir}
-	got, err := d.chosen(t.Context(), recipe.Data{}, recipe.Evaluation{}, nil)
+	got, err := d.loadOrChoose(t.Context(), recipe.Data{}, recipe.Evaluation{}, nil)
 	if err != nil || got != want || !strings.Contains(said.String(), "72 held-out tasks, 144 rows of SFT and 3 steps of GRPO of 32 episodes") {
 		t.Fatalf("%+v, %v; it said %s", got, err, &said)
 	}

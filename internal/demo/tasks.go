@@ -25,7 +25,7 @@ import (
 // Tasks are those of a run of this size: what an earlier attempt made, else drafts of all splits, executed on the live
 // server and kept.
 func Tasks(ctx context.Context, h *host.Host, dir *run.Dir, c config.Config, size calc.Size, tools environment.Tools) (calc.Tasks, error) {
-	t, ok, err := KeptTasks(dir, size)
+	t, ok, err := LoadTasks(dir, size)
 	if ok || err != nil {
 		return t, err
 	}
@@ -35,8 +35,8 @@ func Tasks(ctx context.Context, h *host.Host, dir *run.Dir, c config.Config, siz
 	return t, KeepTasks(dir, t)
 }
 
-// KeptTasks are the tasks that an earlier attempt executed, if one did.
-func KeptTasks(dir *run.Dir, size calc.Size) (t calc.Tasks, ok bool, err error) {
+// LoadTasks are the tasks that an earlier attempt executed, if one did.
+func LoadTasks(dir *run.Dir, size calc.Size) (t calc.Tasks, ok bool, err error) {
 	path := filepath.Join(dir.Path, records.TasksFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,9 +10,9 @@ import (
 	"hone/internal/toolset"
 )
 
-// checkAllowed is a line for each entry of mcp.allow_findings that names no tool of the servers, and for each that accepts whatever its tools
+// checkAllowFindings is a line for each entry of mcp.allow_findings that names no tool of the servers, and for each that accepts whatever its tools
 // say. Of a server that does not answer nothing is known, nor of tools that rows of data list.
-func checkAllowed(c config.MCP, reports []mcp.Report) (checks []Check) {
+func checkAllowFindings(c config.MCP, reports []mcp.Report) (checks []Check) {
 	all := &mcp.Catalog{}
 	failed := false
 	for _, r := range reports {

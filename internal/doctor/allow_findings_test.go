@@ -29,7 +29,7 @@ func TestAllowedIsChecked(t *testing.T) {
 		"calc/add@" + now: "", "calc/sub": "", "data/poll": "", "calc/add": "calc/add accepts whatever these tools come to say", "*": "* accepts whatever",
 		"calc/ad": "calc/ad names no tool of these servers", "mail/send": "mail/send names no tool", "calc/add@0123456789abcdef0123456789abcdef": "accepts a text that its tool has no more",
 	} {
-		checks := checkAllowed(config.MCP{AllowFindings: []string{entry}}, []mcp.Report{calc})
+		checks := checkAllowFindings(config.MCP{AllowFindings: []string{entry}}, []mcp.Report{calc})
 		if len(checks) > 1 || (want == "") != (len(checks) == 0) || want != "" && (!strings.Contains(checks[0].Detail, want) || checks[0].Status != Warn) {
 			t.Errorf("%s: %+v, want %q", entry, checks, want)
 		}
@@ -38,7 +38,7 @@ func TestAllowedIsChecked(t *testing.T) {
 		}
 	}
 	lost := mcp.Report{Tools: mcp.ServerTools{Name: "mail"}, Err: errors.New("gone")}
-	if checks := checkAllowed(config.MCP{AllowFindings: []string{"mail/send"}}, []mcp.Report{calc, lost}); len(checks) > 0 {
+	if checks := checkAllowFindings(config.MCP{AllowFindings: []string{"mail/send"}}, []mcp.Report{calc, lost}); len(checks) > 0 {
 		t.Errorf("of a server that does not answer: %+v", checks)
 	}
 }

@@ -41,7 +41,7 @@ func TestWhatFailed(t *testing.T) {
 		"it does not list its tools: broken":                                       &mcp.Failure{Server: "s", Phase: mcp.PhaseList, Err: errors.New("broken")},
 		"plain":                                                                    errors.New("plain"),
 	} {
-		if got := whatFailed(err); got != want {
+		if got := failureText(err); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

@@ -63,9 +63,9 @@ func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mc
 			continue
 		}
 		r := session.Probe(ctx, call)
-		said, pattern := r.Text, mcp.LooksRefused(r.Text)
+		said, pattern := r.Text, mcp.RefusalPattern(r.Text)
 		if pattern == "" {
-			said, pattern = string(r.StructuredContent), mcp.LooksRefused(string(r.StructuredContent))
+			said, pattern = string(r.StructuredContent), mcp.RefusalPattern(string(r.StructuredContent))
 		}
 		if r.Status == trajectory.CallOK && pattern != "" {
 			if tools = append(tools, call.Name); text == "" {

@@ -55,7 +55,7 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 	for _, r := range reports {
 		name := r.Tools.Name
 		if r.Err == nil {
-			toolset.KeepListed(h, x.Servers, r.Tools)
+			toolset.KeepListing(h, x.Servers, r.Tools)
 		}
 		kept := append([]Check{x.checkSight(c.MCP.Sandbox, name, x.Servers.Servers[name], seen)}, x.checkWrites(ctx, c.MCP.Sandbox, name)...)
 		checks = append(checks, slices.Insert(x.checkServer(ctx, c, r), 1, kept...)...)
@@ -64,7 +64,7 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 				Next: p.Next(cmp.Or(from.File, c.MCP.Config), nil)})
 		}
 	}
-	return append(checks, checkAllowed(c.MCP, reports)...)
+	return append(checks, checkAllowFindings(c.MCP, reports)...)
 }
 
 func (x inspection) checkSandbox() Check {
@@ -80,7 +80,7 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	name := "MCP server " + r.Tools.Name
 	server := x.Servers.Servers[r.Tools.Name]
 	if r.Err != nil {
-		return append([]Check{{Name: name, Status: Fail, Detail: whatFailed(r.Err), Next: x.NextForServer(server, r.Err)}}, checkLock(name, server)...)
+		return append([]Check{{Name: name, Status: Fail, Detail: failureText(r.Err), Next: x.NextForServer(server, r.Err)}}, checkLock(name, server)...)
 	}
 	checks := []Check{{Name: name, Status: OK, Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
 		r.Tools.Era, r.Tools.Transport, fault.Count(len(r.Tools.Tools), "tool"), fault.Count(len(r.Tools.Resources), "resource"), fault.Count(len(r.Tools.Prompts), "prompt"),
@@ -108,7 +108,7 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 		warn(f.Excerpt+": "+f.Message, "look whether that is the package you mean; correct its name in the MCP configuration")
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}
-	if found := scan.Allowed(c.MCP.AllowFindings).Blocked(one.Suspicious()); len(found) > 0 {
+	if found := scan.Allowed(c.MCP.AllowFindings).Blocking(one.Suspicious()); len(found) > 0 {
 		warn("suspicious texts in its tools: "+scan.Summary(found), "hone discover shows them; collect, sft, train and eval refuse them without --allow-findings server/tool, or mcp.allow_findings in hone.yaml")
 	}
 	if n := len(r.Tools.Tools); n > c.MCP.MaxTools {
@@ -119,8 +119,8 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	return append(checks, x.checkRefusals(ctx, c, r.Tools)...)
 }
 
-// whatFailed is why a server cannot be used, without its name, which stands before it in the table.
-func whatFailed(err error) string {
+// failureText is why a server cannot be used, without its name, which stands before it in the table.
+func failureText(err error) string {
 	f, is := errors.AsType[*mcp.Failure](err)
 	if !is {
 		return err.Error()
@@ -151,7 +151,7 @@ func checkLock(name string, server mcp.Server) []Check {
 func (x inspection) checkIsolation(ctx context.Context, c config.Config, r mcp.Report) Check {
 	mode := string(r.Stats.Isolation)
 	check := Check{Name: "MCP server " + r.Tools.Name, Status: OK}
-	switch why, err := x.resetRefused(ctx, c.MCP.Approval, r.Tools); {
+	switch why, err := x.resetRefusal(ctx, c.MCP.Approval, r.Tools); {
 	case err != nil:
 		return FromError(check.Name, err)
 	case why != "":
@@ -186,8 +186,8 @@ func (x inspection) checkIsolation(ctx context.Context, c config.Config, r mcp.R
 	return check
 }
 
-// resetRefused is why the call that makes a server as new is not sent; "" where it is, or where none is needed.
-func (x inspection) resetRefused(ctx context.Context, c config.Approval, found mcp.ServerTools) (string, error) {
+// resetRefusal is why the call that makes a server as new is not sent; "" where it is, or where none is needed.
+func (x inspection) resetRefusal(ctx context.Context, c config.Approval, found mcp.ServerTools) (string, error) {
 	reset := x.Servers.Servers[found.Name].Reset
 	if reset == nil || reset.Tool == "" {
 		return "", nil

@@ -67,7 +67,7 @@ func Serve(ctx context.Context, e job.Env, c config.Config, o Options, from tool
 	if o.Dataset, err = inputs.Dataset(o.Dataset, c); err != nil {
 		return err
 	}
-	list, err := inputs.Vetted(e.Host, o.Dataset, false, len(c.Rewards.Expressions) > 0)
+	list, err := inputs.LoadForTraining(e.Host, o.Dataset, false, len(c.Rewards.Expressions) > 0)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func newService(
 ) (*service.Server, error) {
 	unseen := blindSpots(j.Config)
 	for _, t := range l.World.ToolList {
-		if slices.Contains(service.Reserved(), t.Name) {
+		if slices.Contains(service.ReservedNames(), t.Name) {
 			unseen = append(unseen, "the tool "+t.Name+
 				" is called over MCP alone in NeMo Gym, whose requests have another meaning for its name")
 		}

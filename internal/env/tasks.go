@@ -34,7 +34,7 @@ func Tasks(e job.Env, c config.Config, a TasksAsked) error {
 	if err != nil {
 		return err
 	}
-	list, err := inputs.Vetted(e.Host, a.Dataset, false, len(c.Rewards.Expressions) > 0)
+	list, err := inputs.LoadForTraining(e.Host, a.Dataset, false, len(c.Rewards.Expressions) > 0)
 	if err != nil {
 		return err
 	}

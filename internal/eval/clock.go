@@ -169,5 +169,5 @@ type timedOffering struct {
 	of environment.Offering
 }
 
-// Offered implements environment.Offering.
-func (s timedOffering) Offered() []chat.Tool { return s.of.Offered() }
+// CallableTools implements environment.Offering.
+func (s timedOffering) CallableTools() []chat.Tool { return s.of.CallableTools() }

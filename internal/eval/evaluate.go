@@ -96,7 +96,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 			return nil, err
 		}
 	}
-	trainedOn, near := b.warnLearnt()
+	trainedOn, near := b.warnTrainOverlap()
 	if j.DryRun {
 		return nil, b.rehearse()
 	}
@@ -141,7 +141,7 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from tools
 	if err := j.GoOn(); err != nil {
 		return nil, err
 	}
-	tasks, err := scenario.LoadKept(filepath.Join(path, job.ScenariosFile))
+	tasks, err := scenario.LoadCopy(filepath.Join(path, job.ScenariosFile))
 	if err != nil {
 		return nil, err
 	}

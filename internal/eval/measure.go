@@ -47,9 +47,9 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	}
 	out := &Evaluated{Comparison: stats.Comparison{Bootstrap: settings.IntervalsOf(b.Config)}, Reused: map[string]int{}, mayStop: b.Config.Eval.StopEarly > 0}
 	b.Opens(out.Bootstrap)
-	out.Drawn, out.DrawnFrom = b.Kept.Evaluation.Drawn(len(b.tasks), b.Config.Seed), b.Kept.Evaluation.DrawnFrom
+	out.Drawn, out.DrawnFrom = b.Kept.Evaluation.SampleText(len(b.tasks), b.Config.Seed), b.Kept.Evaluation.DrawnFrom
 	var systems []*measuring
-	learnt := records.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
+	learnt := records.ProvenanceOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
 	for _, s := range b.Kept.Evaluation.Systems {
 		systems = append(systems, &measuring{System: s, criteria: b.local.Criteria(scenario.ByID(b.tasks), learnt[s.Name]),
 			found: stats.System{Name: s.Name, Model: s.Model(b.Config.Model.Base), Excluded: map[trajectory.Outcome]int{}}})
@@ -136,7 +136,7 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 		return err
 	}
 	if m.report == nil {
-		b.sayReused(m, s, reused, len(tasks)*b.repeats())
+		b.sayReuse(m, s, reused, len(tasks)*b.repeats())
 		m.report = b.Progress(s.NumSlots())
 	}
 	defer b.Working("evaluating " + m.Name)()
@@ -218,7 +218,7 @@ func (b *bench) tooFewError(m *measuring, s stats.System) error {
 		return nil
 	}
 	why := fmt.Sprint(s.Excluded)
-	if first := s.FirstLost(); first != "" {
+	if first := s.FirstLoss(); first != "" {
 		why += "; the first: " + first
 	}
 	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
@@ -296,10 +296,10 @@ func (u *unkept) Trajectories(stage string, _ int) ([]recipe.Kept, error) {
 // Finish implements recipe.EvaluationLog.
 func (*unkept) Finish(string) error { return nil }
 
-// warnLearnt tells which scenarios the adapters were trained on, and on which others that are nearly the same.
-func (b *bench) warnLearnt() (ids []string, near []overlap.Near) {
+// warnTrainOverlap tells which scenarios the adapters were trained on, and on which others that are nearly the same.
+func (b *bench) warnTrainOverlap() (ids []string, near []overlap.Near) {
 	for _, s := range b.Kept.Evaluation.Systems {
-		l := records.LearntBy(cmp.Or(s.Adapter, s.InitialCall))
+		l := records.ReadProvenance(cmp.Or(s.Adapter, s.InitialCall))
 		ids = append(ids, l.WarnSame(b.Host, b.tasks)...)
 		near = append(near, l.WarnNear(b.Host, b.tasks)...)
 	}
@@ -342,7 +342,7 @@ func (b *bench) rehearse() error {
 		each = fmt.Sprintf(", %d times each", n)
 	}
 	b.Say("would run %s of the split %s%s", fault.Count(len(b.tasks), "scenario"), b.Kept.Evaluation.Split, each)
-	if drawn := b.Kept.Evaluation.Drawn(len(b.tasks), b.Config.Seed); drawn != "" {
+	if drawn := b.Kept.Evaluation.SampleText(len(b.tasks), b.Config.Seed); drawn != "" {
 		b.Say("%s", drawn)
 	}
 	return nil

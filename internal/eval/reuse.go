@@ -118,8 +118,8 @@ func (b *bench) reuse(s stand, stage string, tasks []scenario.Scenario, log reci
 	return n, nil
 }
 
-// sayReused says, before a system's first episodes, how many of them are not run again; why, where none is and it is known.
-func (b *bench) sayReused(m *measuring, s stand, n, of int) {
+// sayReuse says, before a system's first episodes, how many of them are not run again; why, where none is and it is known.
+func (b *bench) sayReuse(m *measuring, s stand, n, of int) {
 	if len(b.Kept.Evaluation.Reuse) == 0 {
 		return
 	}
@@ -185,12 +185,12 @@ func (b *bench) take(from keptIn) (*trajectory.Trajectory, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := records.KeptOf(row)
+	k, err := records.EpisodeOfRow(row)
 	if err != nil {
 		return nil, err
 	}
 	if k.Shown != nil {
-		k.Tools, err = mcp.ToolsShown(*k.Shown, b.local.Catalog, from.dir+": "+from.row)
+		k.Tools, err = mcp.ShownTools(*k.Shown, b.local.Catalog, from.dir+": "+from.row)
 		k.Shown = nil
 	}
 	return k.Trajectory, err

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// LeftAside is the line that tells what a reader did not take of what it read: of results, rows, configurations and requests
+// Omission is the line that tells what a reader did not take of what it read: of results, rows, configurations and requests
 // alike.
-func LeftAside(what, where string) string { return "left aside: " + what + ", in " + where }
+func Omission(what, where string) string { return "left aside: " + what + ", in " + where }
 
 // Asides counts what a reader left aside, by what it is.
 type Asides map[string]Aside
@@ -44,7 +44,7 @@ func (a Asides) Lines(most int, noun, rest string) (lines []string) {
 		if i == most {
 			return append(lines, fmt.Sprintf("left aside: %d more, %s", len(a)-most, rest))
 		}
-		lines = append(lines, LeftAside(what, fmt.Sprintf("%s, the first %s", Count(a[what].Times, noun), a[what].First)))
+		lines = append(lines, Omission(what, fmt.Sprintf("%s, the first %s", Count(a[what].Times, noun), a[what].First)))
 	}
 	return lines
 }

@@ -12,7 +12,7 @@ import (
 func NoTool(name string, names []string) string {
 	const most = 20
 	text := fmt.Sprintf("there is no tool %q", name)
-	if same := meantTools(name, names); len(same) > 0 {
+	if same := possibleTools(name, names); len(same) > 0 {
 		var quoted []string
 		for _, s := range same {
 			quoted = append(quoted, fmt.Sprintf("%q", s))
@@ -39,8 +39,8 @@ var (
 	firstPart = regexp.MustCompile(`^.*?(__|[./:])`)
 )
 
-// meantTools are the names that a name may stand for: all of it first, then what is behind a server's name.
-func meantTools(name string, names []string) (same []string) {
+// possibleTools are the names that a name may stand for: all of it first, then what is behind a server's name.
+func possibleTools(name string, names []string) (same []string) {
 	plain := func(name string) string {
 		return strings.Trim(notInTool.ReplaceAllString(strings.ToLower(name), "_"), "_")
 	}

@@ -70,13 +70,13 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 // Near reports whether two numbers are no further apart than the tolerance. Of whole numbers no digit is lost; others may
 // also be as near as floats, for what a program calculated is a float.
 func (d Decimal) Near(other Decimal, tolerance float64) bool {
-	return near{canonical(string(d)), canonical(string(DecimalOf(tolerance)))}.met(canonical(string(other)))
+	return near{canonical(string(d)), canonical(string(DecimalOf(tolerance)))}.matches(canonical(string(other)))
 }
 
 // near is a number and how far from it another may be.
 type near struct{ number, tolerance number }
 
-func (n near) met(got number) bool {
+func (n near) matches(got number) bool {
 	if got == n.number {
 		return true
 	}

@@ -146,7 +146,7 @@ func compileNumber(v map[string]any, path string) (node, error) {
 }
 
 func (n near) unmet(v any, path string) string {
-	if value, ok := v.(number); ok && n.met(value) {
+	if value, ok := v.(number); ok && n.matches(value) {
 		return ""
 	}
 	return fmt.Sprintf("%s is %s, not %s within %s", path, brief(v), brief(n.number), brief(n.tolerance))

@@ -372,7 +372,7 @@ func (p *parser) parseAttribute() token {
 func (p *parser) filter(base expression) expression {
 	p.operator()
 	t := p.parseAttribute()
-	e := &filterExpression{base: base, name: t.text, run: filterNamed(t.text), write: textFilter(t.text), at: t.at}
+	e := &filterExpression{base: base, name: t.text, run: filterByName(t.text), write: textFilter(t.text), at: t.at}
 	if e.run == nil {
 		p.missing = append(p.missing, t)
 	}
@@ -386,7 +386,7 @@ func (p *parser) test(base expression) expression {
 	p.operator()
 	negated := p.skip(name, "not")
 	t := p.parseAttribute()
-	e := &testExpression{base: base, name: t.text, run: testNamed(t.text), at: t.at}
+	e := &testExpression{base: base, name: t.text, run: testByName(t.text), at: t.at}
 	if e.run == nil {
 		p.missing = append(p.missing, t)
 	}

@@ -15,8 +15,8 @@ import (
 // filter is what {{ v | name(a) }} runs; the names of a's parameters are jinja2's.
 type filter func(r *run, v value, a *pyvalue.Args) value
 
-// filterNamed returns nil for a name that jinja2 does not know either.
-func filterNamed(name string) filter {
+// filterByName returns nil for a name that jinja2 does not know either.
+func filterByName(name string) filter {
 	if write := textFilter(name); write != nil {
 		return func(r *run, v value, a *pyvalue.Args) value { return r.Box(write(r, v, a)) }
 	}

@@ -2,8 +2,8 @@ package jinja
 
 import "hone/internal/jinja/pyvalue"
 
-// globalNamed returns the function that a name means where no value has it, else nil.
-func globalNamed(name string) value {
+// globalByName returns the function that a name means where no value has it, else nil.
+func globalByName(name string) value {
 	switch name {
 	case "range":
 		return function(func(r *run, a *pyvalue.Args) value { return r.NewRange(a) })

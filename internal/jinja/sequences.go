@@ -64,7 +64,7 @@ func (r *run) withKeys(items []value, caseSensitive value, key func(value) value
 	return list
 }
 
-func (r *run) sortKeyed(list []keyed, reverse value) {
+func (r *run) sortByKey(list []keyed, reverse value) {
 	at, descending := r.At, r.Truth(pyvalue.Or(reverse, false))
 	slices.SortStableFunc(list, func(a, b keyed) int {
 		r.At = at
@@ -112,7 +112,7 @@ func sortFilter(r *run, v value, a *pyvalue.Args) value {
 		}
 	}
 	list := r.withKeys(r.List(v), p[1], key)
-	r.sortKeyed(list, p[0])
+	r.sortByKey(list, p[0])
 	return itemsOf(list)
 }
 
@@ -141,7 +141,7 @@ func dictsortFilter(r *run, v value, a *pyvalue.Args) value {
 		}
 		return pair.(pyvalue.Tuple)[1]
 	})
-	r.sortKeyed(list, p[2])
+	r.sortByKey(list, p[2])
 	return itemsOf(list)
 }
 
@@ -149,7 +149,7 @@ func groupbyFilter(r *run, v value, a *pyvalue.Args) value {
 	p := r.Bind(a, "groupby", 1, "attribute", "default", "case_sensitive")
 	get := r.getter(p[0], pyvalue.Or(p[1], nil))
 	list := r.withKeys(r.List(v), p[2], get)
-	r.sortKeyed(list, false)
+	r.sortByKey(list, false)
 	var groups []value
 	for len(list) > 0 {
 		n := 1
@@ -335,7 +335,7 @@ func mapFilter(r *run, v value, a *pyvalue.Args) value {
 		}
 		name, rest := r.Str(a.Positional[0]), *a
 		rest.Positional = a.Positional[1:]
-		run := filterNamed(name)
+		run := filterByName(name)
 		return func(item value) (value, bool) {
 			if run == nil {
 				pyvalue.Fail(r.At, RuntimeFault, "No filter named '%s'.", name)
@@ -361,7 +361,7 @@ func (r *run) selection(v value, name string, a *pyvalue.Args) value {
 		if len(rest.Positional) > 0 {
 			testName := r.Str(rest.Positional[0])
 			rest.Positional = rest.Positional[1:]
-			run := testNamed(testName)
+			run := testByName(testName)
 			keep = func(item value) bool {
 				if run == nil {
 					pyvalue.Fail(r.At, RuntimeFault, "No test named '%s'.", testName)

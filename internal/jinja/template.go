@@ -77,7 +77,7 @@ func CompileWith(name, source string, o Options) (t *Template, err error) {
 	t = &Template{name: name, source: source, limits: o.Limits, body: c.body(body), slots: len(c.layout.slots)}
 	t.names, t.initial = make([]string, len(p.names)), make([]value, len(p.names))
 	for name, id := range p.names {
-		t.names[id], t.initial[id] = name, globalNamed(name)
+		t.names[id], t.initial[id] = name, globalByName(name)
 		if t.initial[id] == nil {
 			t.initial[id] = &pyvalue.Undefined{Message: pyvalue.Quote(name) + " is undefined"}
 		}

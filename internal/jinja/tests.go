@@ -8,8 +8,8 @@ import (
 // test is what {{ v is name(a) }} runs.
 type test func(r *run, v value, a *pyvalue.Args) bool
 
-// testNamed returns nil for a name that jinja2 does not know either.
-func testNamed(name string) test {
+// testByName returns nil for a name that jinja2 does not know either.
+func testByName(name string) test {
 	if t := typeTest(name); t != nil {
 		return func(r *run, v value, a *pyvalue.Args) bool { r.Bind(a, name, 0); return t(v) }
 	}
@@ -50,14 +50,14 @@ func testNamed(name string) test {
 			r.Bind(a, name, 0)
 			r.Hashable(v)
 			s, ok := v.(string)
-			return ok && filterNamed(s) != nil
+			return ok && filterByName(s) != nil
 		}
 	case "test":
 		return func(r *run, v value, a *pyvalue.Args) bool {
 			r.Bind(a, name, 0)
 			r.Hashable(v)
 			s, ok := v.(string)
-			return ok && testNamed(s) != nil
+			return ok && testByName(s) != nil
 		}
 	case "sameas":
 		return func(r *run, v value, a *pyvalue.Args) bool { return same(v, r.Bind(a, name, 1, "other")[0]) }

@@ -202,7 +202,7 @@ func InputsOf(s *toolset.Set) ([]run.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := s.Seen()
+	seen, err := s.StatsText()
 	return []run.Input{catalog, {Name: toolset.SeenOfRun, Data: seen}}, err
 }
 
@@ -303,7 +303,7 @@ func WriteFile(path string, data []byte) error { return atomicfile.Write(path, d
 // its verb writes last. A run whose files were edited is not over: it may be asked for more steps.
 func (j *Job) Over(b Begun, stage, last string, tell func(final string) error) (bool, error) {
 	s, err := run.Summarize(j.Path)
-	if err != nil || j.Reopen != (run.OpenOptions{}) || b.Edits != nil || !HasAdapter(s, b) || !Ended(s, stage) {
+	if err != nil || j.Reopen != (run.OpenOptions{}) || b.Edits != nil || !HasAdapter(s, b) || !HasEnded(s, stage) {
 		return false, nil // opening the run says what is wrong with it
 	}
 	if _, err := os.Stat(filepath.Join(j.Path, last)); err != nil {

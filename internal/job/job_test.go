@@ -19,7 +19,7 @@ import (
 func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 	goOn := func(context.Context, Env, string, Begun, toolset.Source) error { return nil }
 	t.Chdir(t.TempDir())
-	e := Env{Host: hosttest.Quiet(t), Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: goOn}, {Name: "collect", Finished: AllFinished}}}
+	e := Env{Host: hosttest.Quiet(t), Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: goOn}, {Name: "collect", Finished: HasFinished}}}
 	for _, verb := range []string{"train", "collect"} {
 		j := &Job{Env: e, Verb: verb, Path: verb, Config: config.Default()}
 		if err := j.BeginOrGoOn(&toolset.Set{Catalog: &mcp.Catalog{}}); err != nil {

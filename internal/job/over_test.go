@@ -41,7 +41,7 @@ func TestResumeOfARunThatHasEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			h, said := hosttest.Heard(t)
+			h, said := hosttest.WithOutput(t)
 			e := job.Env{Host: h, Table: job.Verbs{{Name: "train", Finished: job.HasAdapter, Resume: grpo.Resume}, {Name: "sft", Finished: job.HasAdapter, Resume: sft.Resume}, {Name: "dpo", Finished: job.HasAdapter, Resume: dpo.Resume}}}
 			stage := map[string]string{"train": settings.GRPOStage, "sft": settings.SFTStage, "dpo": settings.DPOStage}[c.verb]
 			j := &job.Job{Env: e, Verb: c.verb, Path: "out", Config: config.Default(), Kept: job.Kept{MCPGiven: true}}

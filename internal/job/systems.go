@@ -21,8 +21,8 @@ type Evaluation struct {
 	CompareBase bool `json:"compare_base,omitempty"` // of a run of before there were Systems
 }
 
-// Drawn says of how many scenarios of the split the numbers are, n of them, where not all are run; "" else.
-func (e *Evaluation) Drawn(n int, seed uint64) string {
+// SampleText says of how many scenarios of the split the numbers are, n of them, where not all are run; "" else.
+func (e *Evaluation) SampleText(n int, seed uint64) string {
 	if e.DrawnFrom == 0 {
 		return ""
 	}

@@ -63,8 +63,8 @@ func (v Verbs) State(s run.Summary) (state, resume string) {
 	return "stopped; " + resume, resume
 }
 
-// AllFinished reports whether a run has stages, and has ended them all.
-func AllFinished(s run.Summary, _ Begun) bool {
+// HasFinished reports whether a run has stages, and has ended them all.
+func HasFinished(s run.Summary, _ Begun) bool {
 	return len(s.Stages) > 0 && !slices.ContainsFunc(s.Stages, func(stage run.StageSummary) bool { return stage.Status != run.Finished })
 }
 
@@ -74,18 +74,18 @@ func HasAdapter(s run.Summary, _ Begun) bool {
 	return err == nil
 }
 
-// Ended reports whether a stage of a run has ended.
-func Ended(s run.Summary, stage string) bool {
+// HasEnded reports whether a stage of a run has ended.
+func HasEnded(s run.Summary, stage string) bool {
 	return slices.ContainsFunc(s.Stages, func(x run.StageSummary) bool { return x.Name == stage && x.Status == run.Finished })
 }
 
-// EvaluationEnded reports whether an evaluation has measured all that it is to.
-func EvaluationEnded(s run.Summary, b Begun) bool {
+// EvaluationHasEnded reports whether an evaluation has measured all that it is to.
+func EvaluationHasEnded(s run.Summary, b Begun) bool {
 	if b.Flags.Evaluation == nil { // of a hone that kept no flags of evaluations
-		return AllFinished(s, b)
+		return HasFinished(s, b)
 	}
 	b.Flags.Settle()
-	return !slices.ContainsFunc(b.Flags.Evaluation.Systems, func(x System) bool { return !Ended(s, report.EvalStage+x.Name) })
+	return !slices.ContainsFunc(b.Flags.Evaluation.Systems, func(x System) bool { return !HasEnded(s, report.EvalStage+x.Name) })
 }
 
 // Resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its own.

@@ -30,8 +30,8 @@ func (s *sum) add(o sum, sign int) {
 	s.usd += float64(sign) * o.usd
 }
 
-// Spent is what has been used, in tokens and in US dollars.
-func (b *Budget) Spent() (Usage, float64) {
+// Usage is what has been used, in tokens and in US dollars.
+func (b *Budget) Usage() (Usage, float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used.Usage, b.used.usd

@@ -163,9 +163,9 @@ func (e *StatusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("status %d %s %s", e.Status, http.StatusText(e.Status), e.Message))
 }
 
-// Spent returns the tokens used so far, cache hits not counted.
-func (c *Client) Spent() Usage {
-	used, _ := c.mine.Spent()
+// Usage returns the tokens used so far, cache hits not counted.
+func (c *Client) Usage() Usage {
+	used, _ := c.mine.Usage()
 	return used
 }
 
@@ -178,9 +178,9 @@ func (c *Client) cost(u Usage) sum {
 	return s
 }
 
-// SpentUSD is what they cost in US dollars, 0 where Options has no Cost.
-func (c *Client) SpentUSD() float64 {
-	_, usd := c.mine.Spent()
+// CostUSD is what they cost in US dollars, 0 where Options has no Cost.
+func (c *Client) CostUSD() float64 {
+	_, usd := c.mine.Usage()
 	return usd
 }
 

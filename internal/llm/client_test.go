@@ -95,8 +95,8 @@ func TestChat(t *testing.T) {
 	if len(r.Message.ToolCalls) != 1 || r.Message.ToolCalls[0] != (chat.ToolCall{ID: "c1", Name: "hash", Arguments: `{"b": 1, "a": 2}`}) {
 		t.Errorf("message = %+v", r.Message)
 	}
-	if r.FinishReason != "tool_calls" || r.Usage.Total() != 10 || c.Spent() != r.Usage {
-		t.Errorf("finish %q, usage %+v, spent %+v", r.FinishReason, r.Usage, c.Spent())
+	if r.FinishReason != "tool_calls" || r.Usage.Total() != 10 || c.Usage() != r.Usage {
+		t.Errorf("finish %q, usage %+v, spent %+v", r.FinishReason, r.Usage, c.Usage())
 	}
 	want := `{"model":"m","messages":[{"role":"user","content":"hello"}],"tools":[{"type":"function","function":{"name":"hash","parameters":{"type":"object"}}}],"temperature":0,"max_tokens":10}`
 	if e.bodies[0] != want || e.keys[0] != "Bearer sk-very-secret" {
@@ -185,15 +185,15 @@ func TestBudgetStopsBeforeTheCall(t *testing.T) {
 			t.Errorf("call %d: %v, want a spent budget", i, err)
 		}
 	}
-	if len(e.bodies) != 2 || c.Spent().Total() != 20 {
-		t.Errorf("%d requests, spent %v", len(e.bodies), c.Spent())
+	if len(e.bodies) != 2 || c.Usage().Total() != 20 {
+		t.Errorf("%d requests, spent %v", len(e.bodies), c.Usage())
 	}
 }
 
 func TestBudgetHoldsForCallsInFlight(t *testing.T) {
 	b := NewBudget(100, 0)
 	tokens := func(n int) sum { return sum{Usage: Usage{PromptTokens: n}} }
-	spent := func() int { used, _ := b.Spent(); return used.Total() }
+	spent := func() int { used, _ := b.Usage(); return used.Total() }
 	if err := b.reserve(tokens(60)); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestBudgetInDollars(t *testing.T) {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}
-	if _, got := shared.Spent(); math.Abs(got-2*cost) > 1e-9 || len(e.bodies) != 3 || clients[0].Spent() != first.Usage {
+	if _, got := shared.Usage(); math.Abs(got-2*cost) > 1e-9 || len(e.bodies) != 3 || clients[0].Usage() != first.Usage {
 		t.Errorf("$%v spent in %d requests, want $%v", got, len(e.bodies), 2*cost)
 	}
 	if _, err := New(Options{BaseURL: "http://127.0.0.1/v1", Budget: NewBudget(0, 1)}); fault.CodeOf(err) != fault.CodeUsage {
@@ -310,8 +310,8 @@ func TestCache(t *testing.T) {
 	ask(c, seeded, "two", false)
 	again := client(t, e, keep) // another process, later
 	ask(again, hello, "one", true)
-	if again.Spent().Total() != 0 {
-		t.Errorf("a cached answer cost %v", again.Spent())
+	if again.Usage().Total() != 0 {
+		t.Errorf("a cached answer cost %v", again.Usage())
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) != 2 {

@@ -47,9 +47,9 @@ type finding struct{ offered []chat.Tool }
 func (f *finding) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
 	return f, nil
 }
-func (f *finding) Offered() []chat.Tool { return f.offered }
-func (*finding) Close() error           { return nil }
-func (*finding) Dir(string) string      { return "" }
+func (f *finding) CallableTools() []chat.Tool { return f.offered }
+func (*finding) Close() error                 { return nil }
+func (*finding) Dir(string) string            { return "" }
 func (*finding) Probe(context.Context, chat.ToolCall) trajectory.ToolResult {
 	return trajectory.ToolResult{Status: trajectory.CallOK}
 }

@@ -80,7 +80,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	case limited.Err() != nil && !known.sent && known.dialled:
 		return o.lostResult(trajectory.CallTimeout, trajectory.InfrastructureError, fmt.Sprintf("no connection within %s", timeout)), false
 	case limited.Err() != nil:
-		return o.lostResult(trajectory.CallTimeout, trajectory.EnvironmentError, wait.waited()+s.instead(known.instead)), false
+		return o.lostResult(trajectory.CallTimeout, trajectory.EnvironmentError, wait.waitText()+s.instead(known.instead)), false
 	case known.unusable != "":
 		return o.failedResult(trajectory.CallToolError, s.redact.Replace(known.unusable)), false
 	case known.answered && known.result != nil && !asksPerson(known.result):

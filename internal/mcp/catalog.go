@@ -251,8 +251,8 @@ func compact(raw json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// ToolsShown are the tools that the episode at where was shown, which the catalog holds.
-func ToolsShown(s trajectory.Shown, catalog *Catalog, where string) ([]chat.Tool, error) {
+// ShownTools are the tools that the episode at where was shown, which the catalog holds.
+func ShownTools(s trajectory.Shown, catalog *Catalog, where string) ([]chat.Tool, error) {
 	wrong := &fault.Error{Code: fault.CodeUsage, What: "an episode was shown the tools of a catalog that is not there", Where: where,
 		Next: "name the catalog.json of the run that it comes from with --catalog"}
 	if catalog == nil {

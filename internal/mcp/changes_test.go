@@ -78,13 +78,13 @@ func TestChangeIsNotForgotten(t *testing.T) {
 	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{})
 	open(t, p, "1")
 	m := p.servers[0].opener.meter
-	m.listChanged()
+	m.noteListChange()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := p.Open(ctx, "2"); err == nil || OutcomeOf(err) != trajectory.InfrastructureError {
 		t.Errorf("got %v, blamed on %s", err, OutcomeOf(err))
 	}
-	if !m.takeChanged() {
+	if !m.takeChange() {
 		t.Error("nobody will look again")
 	}
 }

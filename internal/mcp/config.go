@@ -154,7 +154,7 @@ func ReadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 	for _, name := range keysInOrder(entries) {
 		s, aside, err := parseServer(entries[name], filepath.Dir(path), lookupEnv)
 		for _, what := range aside {
-			c.Aside = append(c.Aside, fault.LeftAside(what, "server "+name+" of "+path))
+			c.Aside = append(c.Aside, fault.Omission(what, "server "+name+" of "+path))
 		}
 		if err != nil {
 			c.Wrong[name] = wrongly("an MCP server is configured wrongly", path+", server "+name, err, "correct it there; hone doctor --mcp-config "+path+" then tries it")
@@ -192,7 +192,7 @@ func parseServer(raw json.RawMessage, dir string, lookupEnv func(string) (string
 	if err := checkKeys(raw); err != nil {
 		return s, nil, err
 	}
-	e.unused(keysOf(reflect.TypeFor[Server]()))
+	e.noteUnusedKeys(keysOf(reflect.TypeFor[Server]()))
 	s, err = s.settle(dir, lookupEnv)
 	return s, e.aside, err
 }

@@ -171,20 +171,20 @@ func (l *opener) probe(ctx context.Context, via string, from start) (*session, e
 		}
 	}
 	if err != nil {
-		legacyErr = alsoTried(legacyErr, "in the newest protocol", err)
+		legacyErr = joinAttempt(legacyErr, "in the newest protocol", err)
 	}
 	if via != "" || ctx.Err() != nil || !maybeSSE(legacyErr) {
 		return nil, legacyErr
 	}
 	s, sseErr := l.tryLegacy(ctx, viaSSE, from, nil)
 	if sseErr != nil {
-		return nil, alsoTried(legacyErr, "as HTTP+SSE", sseErr)
+		return nil, joinAttempt(legacyErr, "as HTTP+SSE", sseErr)
 	}
 	return s, nil
 }
 
-// alsoTried is err with what another way came to.
-func alsoTried(err error, how string, other error) error {
+// joinAttempt is err with what another way came to.
+func joinAttempt(err error, how string, other error) error {
 	var f, o *Failure
 	if !errors.As(err, &f) || !errors.As(other, &o) || f.Err.Error() == o.Err.Error() {
 		return err
@@ -274,7 +274,7 @@ func (l *opener) try(ctx context.Context, limit time.Duration, via, version stri
 		err = otherVersion(spoken)
 	} else if ctx.Err() != nil && parent.Err() == nil {
 		err = noAnswer(limit)
-		if came := s.instead(s.wire.lastUnasked()); came != "" {
+		if came := s.instead(s.wire.lastStray()); came != "" {
 			err = said{err.Error() + came, err}
 		}
 	} else if failed := x.outcome().errors; len(failed) > 0 {

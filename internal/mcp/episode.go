@@ -174,7 +174,7 @@ func (e *Episode) Close() error {
 				wg.Go(func() { e.pool.servers[i].giveBack(s) })
 			default:
 				wg.Go(func() {
-					e.pool.servers[i].tellChanged(s, e.pool.options.Changed)
+					e.pool.servers[i].tellChanges(s, e.pool.options.Changed)
 					s.close()
 					e.tell(i)
 				})

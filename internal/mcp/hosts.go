@@ -279,8 +279,8 @@ func (e *entry) textOfNumber(n float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.3f", n), ".000")
 }
 
-// unused names the keys that nothing reads.
-func (e *entry) unused(known []string) {
+// noteUnusedKeys names the keys that nothing reads.
+func (e *entry) noteUnusedKeys(known []string) {
 	var names []string
 	for _, key := range keysInOrder(e.members) {
 		same := func(name string) bool { return strings.EqualFold(name, key) }
@@ -327,7 +327,7 @@ func entriesIn(data []byte) (map[string]json.RawMessage, error) {
 	}
 	all := map[string]json.RawMessage{}
 	add := func(raw json.RawMessage) error {
-		some, err := named(raw)
+		some, err := entriesByName(raw)
 		if err != nil {
 			return err
 		}
@@ -371,7 +371,7 @@ func isEntries(file map[string]json.RawMessage) bool {
 	return len(file) > 0
 }
 
-func named(raw json.RawMessage) (map[string]json.RawMessage, error) {
+func entriesByName(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	var some map[string]json.RawMessage
 	var list []json.RawMessage
 	if bytes.HasPrefix(raw, []byte("[")) && json.Unmarshal(raw, &list) == nil {

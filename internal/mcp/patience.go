@@ -53,8 +53,8 @@ func (p *patience) stop() {
 	p.cancel()
 }
 
-// waited says how long the call was waited for.
-func (p *patience) waited() string {
+// waitText says how long the call was waited for.
+func (p *patience) waitText() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

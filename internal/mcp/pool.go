@@ -234,7 +234,7 @@ func (p *Pool) Open(ctx context.Context, episode string, templates ...environmen
 				e.own[i] = got
 			}
 			e.hear(i, got)
-			if errs[i] == nil && s.opener.meter.takeChanged() {
+			if errs[i] == nil && s.opener.meter.takeChange() {
 				errs[i] = p.reread(ctx, i, got)
 			}
 		})

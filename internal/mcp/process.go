@@ -122,7 +122,7 @@ func (p *process) reap(cmd *exec.Cmd, stderr *os.File) {
 		p.stderr.exit(cmd.ProcessState.String())
 	}
 	syscall.Kill(-p.pid, syscall.SIGKILL)
-	killMarked(p.marker)
+	killByMarker(p.marker)
 	// A descendant that left the group may still hold the pipes; what is in them now is read, no more.
 	deadline := time.Now().Add(drainGrace)
 	p.stdout.SetReadDeadline(deadline)
@@ -147,9 +147,9 @@ func (p *process) close() {
 	})
 }
 
-// killMarked kills what a server started outside its process group. It looks again until it finds nothing, since what
+// killByMarker kills what a server started outside its process group. It looks again until it finds nothing, since what
 // is being killed may still fork. Where there is no /proc it does nothing.
-func killMarked(marker string) {
+func killByMarker(marker string) {
 	for range 10 {
 		found := false
 		all, _ := os.ReadDir("/proc")

@@ -50,7 +50,7 @@ func TestPatience(t *testing.T) {
 			if took := (<-ended).Sub(began); took != test.ends {
 				t.Errorf("%v: it ended after %s, want %s", test.reports, took, test.ends)
 			}
-			if got := p.waited(); !strings.Contains(got, test.waited) {
+			if got := p.waitText(); !strings.Contains(got, test.waited) {
 				t.Errorf("%v: %s, want %s", test.reports, got, test.waited)
 			}
 		})

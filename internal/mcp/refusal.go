@@ -81,9 +81,9 @@ func RefusalAdvice(server string, patterns []string) string {
 		server, strings.Join(patterns, ", "))
 }
 
-// LooksRefused returns the pattern for "refusal" by which a text that counts as no error looks like one, "" where it does
+// RefusalPattern returns the pattern for "refusal" by which a text that counts as no error looks like one, "" where it does
 // not.
-func LooksRefused(text string) string {
+func RefusalPattern(text string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
 		if plainError.MatchString(text) {

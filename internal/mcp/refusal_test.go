@@ -38,7 +38,7 @@ func TestRefusal(t *testing.T) {
 		if r.Status != test.want || (r.Error != "") != (test.want == trajectory.CallToolError) || r.Outcome != "" || len(r.Text) > 100 {
 			t.Errorf("%s of %.40s: %+v, want %s", test.refusal, test.text, r, test.want)
 		}
-		if test.want == trajectory.CallToolError && LooksRefused(test.text) == "" && !strings.HasSuffix(test.text, "denied") {
+		if test.want == trajectory.CallToolError && RefusalPattern(test.text) == "" && !strings.HasSuffix(test.text, "denied") {
 			t.Errorf("%.40s does not look like a refusal", test.text)
 		}
 	}
@@ -67,7 +67,7 @@ func TestLooksRefused(t *testing.T) {
 	for _, text := range []string{`{"status":"error","message":"no"}`, `{"success":false}`, `{"ok": false, "id": 3}`, `{"error":"not found"}`, `{"error":{"code":4}}`,
 		`{"isError":true}`, `{"result":"failed"}`, "Error: no such file", "  failed to open", "Traceback (most recent call last)",
 		"Database error: Parser Error: syntax error at or near \"moon\"", "SQL execution error: no such table", "Python exception: boom"} {
-		pattern := LooksRefused(text)
+		pattern := RefusalPattern(text)
 		var r Refusal
 		if err := json.Unmarshal([]byte("["+pattern+"]"), &r); pattern == "" || err != nil {
 			t.Errorf("%s: pattern %q, %v", text, pattern, err)
@@ -80,7 +80,7 @@ func TestLooksRefused(t *testing.T) {
 	}
 	for _, text := range []string{`{"status":"ok"}`, `{"error":null,"rows":[]}`, `{"error":""}`, `{"errors":[]}`, `["error"]`, `No errors found`, `errors.log`, `{"rows":[{"status":"error"}]}`,
 		`{"success":true}`, "", "Last error: none", "Standard error: 0", "Mean squared error: -", "The word error: what it means", "Rounding error:"} {
-		if pattern := LooksRefused(text); pattern != "" {
+		if pattern := RefusalPattern(text); pattern != "" {
 			t.Errorf("%s looks like a refusal: %s", text, pattern)
 		}
 	}

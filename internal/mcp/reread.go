@@ -128,9 +128,9 @@ func (e *Episode) offerNewcomers(ctx context.Context) string {
 	return told.String()
 }
 
-// tellChanged tells, once for a server, what changed about its tools in a session that ends: the next one begins with those that
+// tellChanges tells, once for a server, what changed about its tools in a session that ends: the next one begins with those that
 // the catalog has, and would not show it.
-func (s *poolServer) tellChanged(ended *session, tell func(server string, changes []Change)) {
+func (s *poolServer) tellChanges(ended *session, tell func(server string, changes []Change)) {
 	if tell == nil || ended.wire.numChanges() == 0 || ended.dead() || s.toldChanged.Swap(true) {
 		return
 	}

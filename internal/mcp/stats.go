@@ -134,15 +134,15 @@ func (m *meter) stray(sample string) {
 	}
 }
 
-func (m *meter) listChanged() {
+func (m *meter) noteListChange() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stats.ListsChanged++
 	m.changed = true
 }
 
-// takeChanged reports whether the server said that its tools changed since it was last asked.
-func (m *meter) takeChanged() bool {
+// takeChange reports whether the server said that its tools changed since it was last asked.
+func (m *meter) takeChange() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	changed := m.changed

@@ -88,7 +88,7 @@ func ownersOf(processes []procStat, held map[int]*process, last owners) owners {
 			now[one.id] = find(parent)
 		}
 		if now[one.id] == 0 && !seen {
-			now[one.id] = markedBy(one.pid, held)
+			now[one.id] = ownerByMarker(one.pid, held)
 		}
 		return now[one.id]
 	}
@@ -98,7 +98,7 @@ func ownersOf(processes []procStat, held map[int]*process, last owners) owners {
 	return now
 }
 
-func markedBy(pid int, held map[int]*process) int {
+func ownerByMarker(pid int, held map[int]*process) int {
 	env, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if !bytes.Contains(env, []byte(markerEnv)) {
 		return 0

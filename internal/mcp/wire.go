@@ -357,7 +357,7 @@ func (w *wire) receive(m jsonrpc.Message, data []byte) []byte {
 	switch m := m.(type) {
 	case *jsonrpc.Request:
 		if m.Method == "notifications/tools/list_changed" {
-			w.meter.listChanged()
+			w.meter.noteListChange()
 			w.mu.Lock()
 			w.numLists++
 			w.mu.Unlock()
@@ -411,7 +411,7 @@ func (w *wire) strayAnswer(m *jsonrpc.Response) {
 	}
 }
 
-func (w *wire) lastUnasked() string {
+func (w *wire) lastStray() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.unasked

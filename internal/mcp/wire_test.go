@@ -129,12 +129,12 @@ func TestTwoMessagesOnOneLine(t *testing.T) {
 	const line = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}{"jsonrpc":"2.0","id":7,"result":{"n":1}}`
 	w, x := waiting(t, 1<<20)
 	body := &jsonBody{body: io.NopCloser(strings.NewReader(line)), wire: w, id: x.id}
-	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` || !w.meter.takeChanged() {
+	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` || !w.meter.takeChange() {
 		t.Errorf("a body: %s (%v)", data, err)
 	}
 	w, _ = waiting(t, 1<<20)
 	e := newEventFilter(io.NopCloser(strings.NewReader("data: "+line+"\n\n")), w)
-	if data, err := io.ReadAll(e); err != nil || strings.Count(string(data), "data: ") != 2 || !w.meter.takeChanged() {
+	if data, err := io.ReadAll(e); err != nil || strings.Count(string(data), "data: ") != 2 || !w.meter.takeChange() {
 		t.Errorf("events: %s (%v)", data, err)
 	}
 	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "two-on-a-line")}), Options{})
@@ -327,11 +327,11 @@ func TestBatches(t *testing.T) {
 	}
 	w := newWire(10000, &meter{})
 	body := &jsonBody{body: io.NopCloser(strings.NewReader(batch)), wire: w, id: id}
-	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` || !w.meter.takeChanged() {
+	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` || !w.meter.takeChange() {
 		t.Errorf("a body: %s (%v)", data, err)
 	}
 	e := newEventFilter(io.NopCloser(strings.NewReader("event: message\ndata: "+batch+"\n\n")), w)
-	if data, err := io.ReadAll(e); err != nil || strings.Count(string(data), "data: ") != 3 || strings.Contains(string(data), "[") || !w.meter.takeChanged() {
+	if data, err := io.ReadAll(e); err != nil || strings.Count(string(data), "data: ") != 3 || strings.Contains(string(data), "[") || !w.meter.takeChange() {
 		t.Errorf("events: %s (%v)", data, err)
 	}
 	if _, stray := w.strays(); stray != "" {

@@ -52,7 +52,7 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 	defer r.close()
 	switch {
 	case r.isStream() && !x.Request.Stream:
-		return notAsked()
+		return notAskedError()
 	case r.isStream():
 		a, err := x.follow(r, func(e event, so *Answer) bool {
 			if so.FinishReason != "" || e.isDone() {
@@ -84,7 +84,7 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 func (x *Exchange) writeAnswer(contentType string, body []byte) error {
 	body, err := x.addUsage(body)
 	if err == nil {
-		body, err = x.withMade(body)
+		body, err = x.withOwnCalls(body)
 	}
 	if err != nil {
 		return badUpstream("upstream_invalid", "the upstream's answer is no JSON object")
@@ -93,7 +93,7 @@ func (x *Exchange) writeAnswer(contentType string, body []byte) error {
 	return nil
 }
 
-func notAsked() error {
+func notAskedError() error {
 	return badUpstream("upstream_invalid", "the upstream answered with a stream, which was not asked for")
 }
 
@@ -120,7 +120,7 @@ func (x *Exchange) Follow(ctx context.Context, body []byte, hold func(text strin
 		return a, nil
 	}
 	if !x.Request.Stream {
-		return nil, notAsked()
+		return nil, notAskedError()
 	}
 	held := hold != nil && hold("")
 	a, err := x.follow(r, func(_ event, a *Answer) bool {
@@ -187,7 +187,7 @@ var errGone = errors.New("the client takes nothing")
 
 // tellTo tells of the events before end that the client was not told.
 func (x *Exchange) tellTo(a *Answer, end int) bool {
-	if !x.tellMade() {
+	if !x.tellOwnCalls() {
 		return false
 	}
 	for ; a.told < end; a.told++ {

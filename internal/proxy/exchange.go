@@ -33,7 +33,7 @@ type Exchange struct {
 	before       Usage        // of answers that the client is not told
 	made         []serve.Step // calls that the client is to be told of
 	said         *Answer      // the last of the upstream
-	heard        func()       // see OnHeard
+	heard        func()       // see OnMessage
 	atOnce       bool         // see TellAtOnce
 	status       int          // that the client got; 0: none yet
 }
@@ -142,9 +142,9 @@ func (x *Exchange) Since() time.Duration { return time.Since(x.began) }
 // LastAnswer is what the upstream said last; nil where it said nothing that could be read.
 func (x *Exchange) LastAnswer() *Answer { return x.said }
 
-// OnHeard has f called once, when Pass knows the whole message of the upstream, which Said returns then, and the client is not told of its end.
+// OnMessage has f called once, when Pass knows the whole message of the upstream, which Said returns then, and the client is not told of its end.
 // What f remembers of it is there when the client goes on.
-func (x *Exchange) OnHeard(f func()) { x.heard = f }
+func (x *Exchange) OnMessage(f func()) { x.heard = f }
 
 // hear calls it.
 func (x *Exchange) hear(a *Answer) {

@@ -15,8 +15,8 @@ import (
 // under the key "hone", as a server that is an agent tells of its own.
 func (x *Exchange) AddSteps(steps ...serve.Step) { x.made = append(x.made, steps...) }
 
-// tellMade tells of them in a stream, in front of its next event.
-func (x *Exchange) tellMade() bool {
+// tellOwnCalls tells of them in a stream, in front of its next event.
+func (x *Exchange) tellOwnCalls() bool {
 	for _, s := range x.made {
 		text, err := json.Marshal(s)
 		if err == nil && !x.stream.Send(": hone.result "+strings.ReplaceAll(string(text), "\n", " ")) {
@@ -27,8 +27,8 @@ func (x *Exchange) tellMade() bool {
 	return true
 }
 
-// withMade is a whole answer that tells of them.
-func (x *Exchange) withMade(body []byte) ([]byte, error) {
+// withOwnCalls is a whole answer that tells of them.
+func (x *Exchange) withOwnCalls(body []byte) ([]byte, error) {
 	if x.made == nil {
 		return body, nil
 	}

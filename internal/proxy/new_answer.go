@@ -154,7 +154,7 @@ func (x *Exchange) tellChunks(a *Answer) error {
 	if err != nil {
 		return err
 	}
-	if !x.tellMade() {
+	if !x.tellOwnCalls() {
 		return errGone
 	}
 	var choices []map[string]any

@@ -22,7 +22,7 @@ func (c *clock) step(m map[string]float64, trainer Trainer) {
 	now := time.Now()
 	took := now.Sub(c.began).Seconds()
 	c.began = now
-	made, compiling := trainer.Made()
+	made, compiling := trainer.CompileStats()
 	c.steps, c.compiling, c.numMade = c.steps+took, c.compiling+compiling, c.numMade+float64(made)
 	m["step_time"], m["time/compile"], m["time/programs"] = took, compiling, c.numMade
 	m["time/compile_share"] = 0

@@ -40,14 +40,14 @@ func (d *Demonstrations) Begin(s *stage) error {
 
 const demonstrated = 0xDE3057A // keeps this order apart from those of scenarios and draws
 
-// picked are a step's demonstrations, by their places. They follow from the step alone, so that a run which goes on has
+// choose are a step's demonstrations, by their places. They follow from the step alone, so that a run which goes on has
 // the same.
-func (d *Demonstrations) picked(seed uint64, step int) (list []int) {
+func (d *Demonstrations) choose(seed uint64, step int) (list []int) {
 	n := len(d.Of)
 	var order []int
 	for i := step * d.Rows; i < (step+1)*d.Rows; i++ {
 		if order == nil || i%n == 0 {
-			order = shuffled(n, seed^demonstrated, i/n)
+			order = permutation(n, seed^demonstrated, i/n)
 		}
 		list = append(list, order[i%n])
 	}
@@ -58,7 +58,7 @@ func (d *Demonstrations) picked(seed uint64, step int) (list []int) {
 // is.
 func (d *Demonstrations) AddRows(ctx context.Context, step *Step) error {
 	var rows []batch.Sequence
-	for i, at := range d.picked(d.stage.Seed, step.Number) {
+	for i, at := range d.choose(d.stage.Seed, step.Number) {
 		rows = append(rows, batch.Sequence{IDs: d.Of[at].IDs, Trained: d.Of[at].Trained, Episode: i})
 	}
 	earlier, mean, err := d.stage.score(ctx, rows, d.Rows)

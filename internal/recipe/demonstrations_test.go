@@ -74,9 +74,9 @@ func TestOrderOfDemonstrations(t *testing.T) {
 	d := Demonstrations{Rows: 3, Of: make([]batch.Sequence, 4)}
 	var all []int
 	for step := range 8 {
-		picked := d.picked(1, step)
-		if !slices.Equal(picked, d.picked(1, step)) {
-			t.Errorf("step %d has %v, then %v", step, picked, d.picked(1, step))
+		picked := d.choose(1, step)
+		if !slices.Equal(picked, d.choose(1, step)) {
+			t.Errorf("step %d has %v, then %v", step, picked, d.choose(1, step))
 		}
 		all = append(all, picked...)
 	}
@@ -90,11 +90,11 @@ func TestOrderOfDemonstrations(t *testing.T) {
 	if len(orders) < 3 {
 		t.Errorf("six passes have the orders %v", orders)
 	}
-	if other := d.picked(2, 0); slices.Equal(other, d.picked(1, 0)) && slices.Equal(d.picked(2, 1), d.picked(1, 1)) {
+	if other := d.choose(2, 0); slices.Equal(other, d.choose(1, 0)) && slices.Equal(d.choose(2, 1), d.choose(1, 1)) {
 		t.Error("another seed has the same order")
 	}
 	d.Rows = 9
-	if picked := d.picked(1, 0); len(picked) != 9 || !slices.Equal(picked, all[:9]) {
+	if picked := d.choose(1, 0); len(picked) != 9 || !slices.Equal(picked, all[:9]) {
 		t.Errorf("%v, want %v", picked, all[:9])
 	}
 }

@@ -54,7 +54,7 @@ func (d DPO) Run(ctx context.Context, pairs []PreferencePair, trainer Trainer, p
 			of[i] = reference[p]
 		}
 		for i, r := range b.Rows {
-			side(of, r).Policy += trainedSum(r, policy[i])
+			side(of, r).Policy += sumTrainedTokens(r, policy[i])
 		}
 		loss, slopes := d.Preference.Of(of)
 		column := make([][]float32, len(b.Rows))
@@ -85,7 +85,7 @@ func (d DPO) reference(ctx context.Context, pairs []PreferencePair, trainer Trai
 		}
 		for i, r := range b.Rows {
 			s := side(all[first:], r)
-			s.Reference += trainedSum(r, logprobs[i])
+			s.Reference += sumTrainedTokens(r, logprobs[i])
 			s.Tokens += r.NumTrained()
 		}
 		progress(d.SFT.Stage+"/reference", end, len(pairs), "")
@@ -106,7 +106,7 @@ func (d DPO) examine(ctx context.Context, reference []batch.Pair, trainer Traine
 			return err
 		}
 		for i, r := range b.Rows {
-			side(of[first:], r).Policy += trainedSum(r, logprobs[i])
+			side(of[first:], r).Policy += sumTrainedTokens(r, logprobs[i])
 		}
 		return nil
 	})

@@ -50,7 +50,7 @@ func (e *Entropy) Resume(context.Context) error {
 	if e.Target == 0 || e.stage.start == 0 {
 		return nil
 	}
-	rows, err := e.stage.log.Measured(e.stage.Stage)
+	rows, err := e.stage.log.Measurements(e.stage.Stage)
 	if m, ok := rows[e.stage.start-1]; ok {
 		e.coefficient, e.below = m[coefficientMetric], e.isBelow(m)
 	}

@@ -60,7 +60,7 @@ func (x *Explorations) Sample(ctx context.Context, of Rollouts, e *Sampling) (er
 			continue
 		}
 		choices := func(behind []trajectory.Turn) []string { return x.Choices(&scenarios[at], behind) }
-		turns := x.forced(group, choices, of.Step, at)
+		turns := x.constraints(group, choices, of.Step, at)
 		if len(turns) == 0 {
 			continue
 		}
@@ -99,9 +99,9 @@ func (x *Explorations) See(s *Step) {
 
 const forcing = 0xF02CED // keeps these draws apart from those of pools and orders
 
-// forced says where each of as many episodes as a group has is held to what; it is empty where nothing can help. It
+// constraints says where each of as many episodes as a group has is held to what; it is empty where nothing can help. It
 // follows from the group, so that a run which is stopped goes on to the same.
-func (x *Explorations) forced(group trajectory.Group, choices func(behind []trajectory.Turn) []string,
+func (x *Explorations) constraints(group trajectory.Group, choices func(behind []trajectory.Turn) []string,
 	step, number int) []rollout.Forced {
 	var best *trajectory.Trajectory
 	thinks := false
@@ -124,8 +124,8 @@ func (x *Explorations) forced(group trajectory.Group, choices func(behind []traj
 		behind := best.Turns[:min(at, len(best.Turns))]
 		var fresh, made []string
 		list := choices(behind)
-		for _, i := range shuffled(len(list), own, at) {
-			if name := list[i]; madeAt(group, at, name) {
+		for _, i := range permutation(len(list), own, at) {
+			if name := list[i]; hasCallAt(group, at, name) {
 				made = append(made, name)
 			} else {
 				fresh = append(fresh, name)
@@ -148,8 +148,8 @@ func (x *Explorations) forced(group trajectory.Group, choices func(behind []traj
 	return list
 }
 
-// madeAt reports whether an episode of a group called a tool at a turn, or where that is "" spoke without a call.
-func madeAt(group trajectory.Group, turn int, tool string) bool {
+// hasCallAt reports whether an episode of a group called a tool at a turn, or where that is "" spoke without a call.
+func hasCallAt(group trajectory.Group, turn int, tool string) bool {
 	return slices.ContainsFunc(group.Trajectories, func(t *trajectory.Trajectory) bool {
 		if turn >= len(t.Turns) {
 			return false

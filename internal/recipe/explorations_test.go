@@ -147,7 +147,7 @@ func TestForcedCalls(t *testing.T) {
 		worse.Turns[8].ReasoningContent = reasoning
 		lost := &trajectory.Trajectory{Outcome: trajectory.EnvironmentError, Reward: 2, Turns: slices.Repeat([]trajectory.Turn{{ParseError: bad}}, 9)}
 		choices := func(behind []trajectory.Turn) []string { return []string{"x", "y", "z", ""}[:most[len(behind)]] }
-		return x.forced(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, choices, step, 5)
+		return x.constraints(trajectory.Group{Trajectories: []*trajectory.Trajectory{worse, e, lost}}, choices, step, 5)
 	}
 	choice := func(f rollout.Forced) string {
 		if f.Words != (f.Tool == "") {

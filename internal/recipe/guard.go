@@ -63,13 +63,13 @@ const (
 
 const farMetric = "sampling/episodes_apart"
 
-// guarded is the gradient of a step's first part, before the policy moves: there sampler and trainer are compared. Another policy is far in many
+// guardGradient is the gradient of a step's first part, before the policy moves: there sampler and trainer are compared. Another policy is far in many
 // episodes, step after step. Where the bound is passed once in a while, by what may be rounding (docs/ENGINE.md, section 7), the farthest episodes are
 // left out of each part, by the trainer's scores, as few as it takes and no more than 1 in 16, or one. That is told when the step is taken. A part above
 // the bound all the same, or a third such step of 32, is refused. What the statistics say of the sampler is as it was with all episodes.
 //
 // Where it is refused, Step.Refused says why.
-func (r *stage) guarded(ctx context.Context, parts *[]batch.Batch, step *Step) (s batch.StepStats, told string, err error) {
+func (r *stage) guardGradient(ctx context.Context, parts *[]batch.Batch, step *Step) (s batch.StepStats, told string, err error) {
 	guard, groups := r.watch.guardOf(step.Stale), step.Groups
 	refused := func(why string) (batch.StepStats, string, error) {
 		step.Refused = r.mismatch(step.Number, why)

@@ -64,7 +64,7 @@ func TestHeldRowsAreMeasured(t *testing.T) {
 		}
 		got := ""
 		for step := range 100 {
-			if m, ok, _ := log.Recorded(ValidationStage, step); ok {
+			if m, ok, _ := log.StepMetrics(ValidationStage, step); ok {
 				got += fmt.Sprintf(" %d:%g", step, m["eval_loss"])
 			}
 		}
@@ -152,7 +152,7 @@ func TestHeldRowsAreScoredInParts(t *testing.T) {
 	if err := s.Run(t.Context(), demonstrations(5), scoring{&fakeTrainer{}, &rows}, nil, log, silent); err != nil {
 		t.Fatal(err)
 	}
-	if m, ok, _ := log.Recorded(ValidationStage, 3); !ok || math.Abs(m["eval_loss"]-loss/tokens) > 1e-9 || !slices.Equal(rows, []int{2, 2, 2, 1}) {
+	if m, ok, _ := log.StepMetrics(ValidationStage, 3); !ok || math.Abs(m["eval_loss"]-loss/tokens) > 1e-9 || !slices.Equal(rows, []int{2, 2, 2, 1}) {
 		t.Errorf("%v, want the loss %g; scored at once %v", m, loss/tokens, rows)
 	}
 }
@@ -162,12 +162,12 @@ func TestAPassIsMadeOnce(t *testing.T) {
 	s, n := supervised(), 7
 	p := passing{s: s, n: n}
 	for step := range 3 * s.perEpoch(n) {
-		got := p.picked(step)
+		got := p.pick(step)
 		if want := s.Pass(n, step/s.perEpoch(n))[step%s.perEpoch(n)]; !slices.Equal(got, want) {
 			t.Errorf("step %d: %v, want %v", step, got, want)
 		}
 		again := passing{s: s, n: n}
-		if other := again.picked(step); !slices.Equal(other, got) || &p.picked(step)[0] != &got[0] {
+		if other := again.pick(step); !slices.Equal(other, got) || &p.pick(step)[0] != &got[0] {
 			t.Errorf("step %d: %v, and begun there %v; made again", step, got, other)
 		}
 	}
@@ -283,7 +283,7 @@ func TestHeldPairsAreMeasured(t *testing.T) {
 		}
 		var got []string
 		for step := range 20 {
-			m, ok, _ := log.Recorded(ValidationStage, step)
+			m, ok, _ := log.StepMetrics(ValidationStage, step)
 			if !ok {
 				continue
 			}

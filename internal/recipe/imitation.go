@@ -81,7 +81,7 @@ func (m *Imitation) See(step *Step) {
 			if at >= 0 {
 				m.held = slices.Delete(m.held, at, at+1)
 			}
-			at, m.held = len(m.held), append(m.held, success{Scenario: g.ScenarioID, Reward: best.Reward, Rows: learnedOf(best)})
+			at, m.held = len(m.held), append(m.held, success{Scenario: g.ScenarioID, Reward: best.Reward, Rows: lessonsOf(best)})
 		}
 		if at >= 0 {
 			m.held[at].Value = value / n
@@ -110,7 +110,7 @@ func (m *Imitation) best(g trajectory.Group) (best *trajectory.Trajectory) {
 	return best
 }
 
-func learnedOf(t *trajectory.Trajectory) (rows []learned) {
+func lessonsOf(t *trajectory.Trajectory) (rows []learned) {
 	for _, r := range t.Rows() {
 		l := learned{IDs: r.IDs}
 		for i, sampled := range r.Sampled {
@@ -127,9 +127,9 @@ func learnedOf(t *trajectory.Trajectory) (rows []learned) {
 	return rows
 }
 
-// drawn are a step's successes. They follow from the step and from what is held: those with the largest log(u)/w, with
+// draw are a step's successes. They follow from the step and from what is held: those with the largest log(u)/w, with
 // u uniform and w the weight (weighted sampling without replacement, Efraimidis and Spirakis 2006).
-func (m *Imitation) drawn(step int) (picked []success) {
+func (m *Imitation) draw(step int) (picked []success) {
 	type ticket struct {
 		number int
 		key    float64
@@ -166,7 +166,7 @@ func (s success) sequences(number int) (rows []batch.Sequence) {
 
 // AddRows implements Addition: the successes that a step learns from, with the logprobs that the policy has as it is.
 func (m *Imitation) AddRows(ctx context.Context, step *Step) error {
-	picked := m.drawn(step.Number)
+	picked := m.draw(step.Number)
 	step.Metrics["imitation/episodes"], step.Metrics["imitation/memory"] = float64(len(picked)), float64(len(m.held))
 	if len(picked) == 0 {
 		return nil

@@ -168,7 +168,7 @@ func TestImitationIsDrawnByTheSeed(t *testing.T) {
 			m.held = append(m.held, success{Scenario: string(rune('a' + i)), Reward: 1})
 		}
 		for step := range 20 {
-			all += m.drawn(step)[0].Scenario
+			all += m.draw(step)[0].Scenario
 		}
 		return all
 	}
@@ -206,7 +206,7 @@ func TestRareSuccessesAreDrawnFirst(t *testing.T) {
 	m.held = []success{{Scenario: "rare", Reward: 1, Value: 0.25}, {Scenario: "usual", Reward: 1, Value: 0.75}, {Scenario: "solved", Reward: 1, Value: 1}}
 	rare, all := 0, 4000
 	for step := range all {
-		switch picked := m.drawn(step); {
+		switch picked := m.draw(step); {
 		case len(picked) != 1 || picked[0].Scenario == "solved":
 			t.Fatalf("drawn are %v", picked)
 		case picked[0].Scenario == "rare":
@@ -217,7 +217,7 @@ func TestRareSuccessesAreDrawnFirst(t *testing.T) {
 		t.Errorf("the rare one is drawn in %.3f of the steps, want 0.75", share)
 	}
 	m.Rows = 8
-	if picked := m.drawn(0); len(picked) != 2 {
+	if picked := m.draw(0); len(picked) != 2 {
 		t.Errorf("%d are drawn without replacement", len(picked))
 	}
 }

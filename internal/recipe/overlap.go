@@ -80,8 +80,8 @@ func (l *Overlap) staleness() int {
 	return l.Staleness
 }
 
-// published notes that the samplers have the trainer's policy now.
-func (l *Overlap) published() (err error) {
+// notePublish notes that the samplers have the trainer's policy now.
+func (l *Overlap) notePublish() (err error) {
 	if l != nil {
 		l.current, err = l.publisher.Keep()
 	}

@@ -81,14 +81,14 @@ func (p *Parity) look(ctx context.Context, where string, temperature, bound floa
 	}
 	return metrics, &fault.Error{Code: fault.CodeError, What: "sampler and trainer do not hold the same policy", Where: where,
 		Why: fmt.Sprintf("the mean mismatch KL of %d probed tokens, without the %d farthest, is %.2g nats a token, and the bound is %.2g; farthest is token %d of the completion of prompt %d, %q (id %d): "+
-			"its logprob is %.4f to the sampler and %.4f to the trainer", len(tokens), leftOut(len(tokens)), kept, ProbeBound(bound), worst.at, worst.row, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
+			"its logprob is %.4f to the sampler and %.4f to the trainer", len(tokens), numExcluded(len(tokens)), kept, ProbeBound(bound), worst.at, worst.row, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
 		Next: "the steps before are kept, and no episode of this policy was run; where sampler.url is set, the server must serve the same base model, unquantised and in a like dtype, and apply the adapter to all of its target modules"}
 }
 
 // Near is the mean of a probe's mismatches without the farthest, and whether it is within a bound and all are numbers.
 func Near(each []float64, bound float64) (mean float64, near bool) {
 	sorted := slices.Sorted(slices.Values(each))
-	kept := sorted[:len(sorted)-leftOut(len(sorted))]
+	kept := sorted[:len(sorted)-numExcluded(len(sorted))]
 	for _, x := range kept {
 		mean += x / float64(len(kept))
 	}
@@ -98,8 +98,8 @@ func Near(each []float64, bound float64) (mean float64, near bool) {
 // ProbeBound is the bound on a probe's mean, given the one on a step's.
 func ProbeBound(bound float64) float64 { return slack * bound }
 
-// leftOut is how many of so many tokens are no part of the mean.
-func leftOut(tokens int) int {
+// numExcluded is how many of so many tokens are no part of the mean.
+func numExcluded(tokens int) int {
 	if tokens < 2 {
 		return 0
 	}

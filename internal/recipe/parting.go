@@ -67,11 +67,11 @@ func (w *watch) compare(v *Validation, steps int, log Log) error {
 	if w.said[partingName] && w.said[narrowName] || !v.due(steps, steps) {
 		return nil
 	}
-	held, err := log.Measured(ValidationStage)
+	held, err := log.Measurements(ValidationStage)
 	if err != nil {
 		return err
 	}
-	trained, err := log.Measured(w.stage)
+	trained, err := log.Measurements(w.stage)
 	if err != nil {
 		return err
 	}

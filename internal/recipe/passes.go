@@ -56,7 +56,7 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 		enough := false
 		if l.measure != nil && s.measures(step, total) {
 			if enough, err = s.look(ctx, step, step == start, l, log, progress); err != nil {
-				return stopped(err, s.Stage, step, l.trainer, log)
+				return stopStage(err, s.Stage, step, l.trainer, log)
 			}
 			clock.began = time.Now()
 		}
@@ -64,12 +64,12 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			return finish(s.Stage, publisher, log)
 		}
 		update := s.Optimizer.Update(step, total)
-		stats, more, err := l.gradient(ctx, passes.picked(step))
+		stats, more, err := l.gradient(ctx, passes.pick(step))
 		if err == nil {
 			stats.GradNorm, err = l.trainer.Apply(update)
 		}
 		if err != nil {
-			return stopped(err, s.Stage, step, l.trainer, log)
+			return stopStage(err, s.Stage, step, l.trainer, log)
 		}
 		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
 			"step_tokens": float64(stats.NumTokens), "padding": padding(stats)}
@@ -79,7 +79,7 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 		maps.Copy(metrics, more)
 		clock.step(metrics, l.trainer)
 		if err := log.Metrics(s.Stage, step, metrics); err != nil {
-			return stopped(err, s.Stage, step+1, l.trainer, log) // the step is taken, whatever is known of it
+			return stopStage(err, s.Stage, step+1, l.trainer, log) // the step is taken, whatever is known of it
 		}
 		if checkpointDue(step, total, s.CheckpointEvery) || l.measure != nil && s.measures(step+1, total) { // the best is to be kept
 			if err := log.Checkpoint(s.Stage, step+1, l.trainer.Save); err != nil {
@@ -92,7 +92,7 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 
 // Pass are the examples of each step of a pass over n of them: in random orders, each pass in one of its own.
 func (s SFT) Pass(n, pass int) [][]int {
-	order := shuffled(n, s.Seed, pass)
+	order := permutation(n, s.Seed, pass)
 	if s.Together != nil {
 		var wholes [][]int // in the order of their first examples
 		number := map[int]int{}
@@ -105,7 +105,7 @@ func (s SFT) Pass(n, pass int) [][]int {
 			wholes[at] = append(wholes[at], i)
 		}
 		order = nil
-		for _, whole := range shuffled(len(wholes), s.Seed, pass) {
+		for _, whole := range permutation(len(wholes), s.Seed, pass) {
 			order = append(order, wholes[whole]...)
 		}
 	}
@@ -120,8 +120,8 @@ type passing struct {
 	pass   [][]int // by step; nil before the first
 }
 
-// picked are the examples of a step.
-func (p *passing) picked(step int) []int {
+// pick are the examples of a step.
+func (p *passing) pick(step int) []int {
 	perEpoch := p.s.perEpoch(p.n)
 	if number := step / perEpoch; p.pass == nil || number != p.number {
 		p.number, p.pass = number, p.s.Pass(p.n, number)
@@ -137,7 +137,7 @@ func (s SFT) measures(steps, total int) bool {
 // look measures the policy after so many steps, and reports whether there were enough without a better one. Where again is set, what the
 // log has of it is taken; that of later steps may be another attempt's.
 func (s SFT) look(ctx context.Context, steps int, again bool, l learner, log Log, progress Progress) (enough bool, err error) {
-	m, ok, err := log.Recorded(ValidationStage, steps)
+	m, ok, err := log.StepMetrics(ValidationStage, steps)
 	if err != nil {
 		return false, err
 	}
@@ -161,7 +161,7 @@ func (s SFT) look(ctx context.Context, steps int, again bool, l learner, log Log
 func (s SFT) stale(steps int, log Log) (n int, err error) {
 	var best map[string]float64
 	for at := s.EvalEvery; at <= steps; at += s.EvalEvery {
-		m, ok, err := log.Recorded(ValidationStage, at)
+		m, ok, err := log.StepMetrics(ValidationStage, at)
 		if err != nil {
 			return 0, err
 		}

@@ -40,7 +40,7 @@ type try struct {
 // plan begins all places: what an earlier attempt kept is taken, and the other episodes are asked for.
 func (r Rollouts) plan(running context.Context, list []scenario.Scenario) (*plan, error) {
 	all := slices.Concat(slices.Concat(r.Others...), list)
-	kept, err := r.kept(all)
+	kept, err := r.keptEpisodes(all)
 	if err != nil {
 		return nil, err
 	}

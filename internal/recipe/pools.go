@@ -70,7 +70,7 @@ func (p *Pools) pass(n int) {
 	p.at.Pass++
 	p.at.Order, p.at.Done = nil, 0
 	var resting []string
-	for _, i := range shuffled(len(p.stage.scenarios), p.stage.Seed, p.at.Pass-1) {
+	for _, i := range permutation(len(p.stage.scenarios), p.stage.Seed, p.at.Pass-1) {
 		if id := p.stage.scenarios[i].ID; p.rests(i) {
 			resting = append(resting, id)
 		} else {

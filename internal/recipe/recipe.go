@@ -35,8 +35,8 @@ type Trainer interface {
 	Snapshot() (restore func() error, err error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
 	ResetOptimizer() error
-	// Made counts the programs that were made since it was last called, and the seconds that they took: compiled, or read from the disk.
-	Made() (programs int, seconds float64)
+	// CompileStats counts the programs that were made since it was last called, and the seconds that they took: compiled, or read from the disk.
+	CompileStats() (programs int, seconds float64)
 	// Save writes, and Load reads, all that the next step depends on.
 	Save(dir string) error
 	Load(dir string) error
@@ -74,10 +74,10 @@ type Kept struct {
 type Log interface {
 	Episodes
 	Metrics(stage string, step int, metrics map[string]float64) error
-	// Recorded returns the metrics of a step, and whether there are any.
-	Recorded(stage string, step int) (metrics map[string]float64, ok bool, err error)
-	// Measured returns the metrics of all steps of a stage by their steps, whichever policies they are of.
-	Measured(stage string) (map[int]map[string]float64, error)
+	// StepMetrics returns the metrics of a step, and whether there are any.
+	StepMetrics(stage string, step int) (metrics map[string]float64, ok bool, err error)
+	// Measurements returns the metrics of all steps of a stage by their steps, whichever policies they are of.
+	Measurements(stage string) (map[int]map[string]float64, error)
 	// Notice tells the user something that a run can go on with.
 	Notice(text string)
 	// Checkpoint publishes what write puts into an empty folder; the newest one of a stage is where it resumes.
@@ -106,7 +106,7 @@ func checkpointDue(step, total, every int) bool {
 }
 
 // stop keeps the whole steps of a stage that cannot go on with the given one, and returns why.
-func stopped(err error, stage string, step int, of saver, log Log) error {
+func stopStage(err error, stage string, step int, of saver, log Log) error {
 	_, kept, saveErr := log.Latest(stage)
 	if saveErr == nil && step > kept {
 		saveErr = log.Checkpoint(stage, step, of.Save)
@@ -136,8 +136,8 @@ func resume(stage string, trainer Trainer, of saver, log Log) (int, error) {
 	return step, of.Load(dir)
 }
 
-// shuffled returns a permutation of 0..n-1 that depends on seed and epoch alone.
-func shuffled(n int, seed uint64, epoch int) []int {
+// permutation returns a permutation of 0..n-1 that depends on seed and epoch alone.
+func permutation(n int, seed uint64, epoch int) []int {
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i

@@ -60,7 +60,7 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 	return s, nil
 }
 
-func (f *fakeTrainer) Made() (programs int, seconds float64) {
+func (f *fakeTrainer) CompileStats() (programs int, seconds float64) {
 	programs, f.made = f.made, 0
 	return programs, float64(programs)
 }
@@ -259,12 +259,12 @@ func (l *memoryLog) Metrics(stage string, step int, m map[string]float64) error 
 	return nil
 }
 
-func (l *memoryLog) Recorded(stage string, step int) (map[string]float64, bool, error) {
+func (l *memoryLog) StepMetrics(stage string, step int) (map[string]float64, bool, error) {
 	m, ok := l.Metric[fmt.Sprint(stage, step)]
 	return m, ok, nil
 }
 
-func (l *memoryLog) Measured(stage string) (map[int]map[string]float64, error) {
+func (l *memoryLog) Measurements(stage string) (map[int]map[string]float64, error) {
 	all := map[int]map[string]float64{}
 	for key, m := range l.Metric {
 		if step, err := strconv.Atoi(strings.TrimPrefix(key, stage)); err == nil {
@@ -700,8 +700,8 @@ func TestRate(t *testing.T) {
 func TestShuffledIsAPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, seed, epoch := rapid.IntRange(0, 60).Draw(t, "n"), rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 9).Draw(t, "epoch")
-		order := shuffled(n, seed, epoch)
-		if !slices.Equal(order, shuffled(n, seed, epoch)) {
+		order := permutation(n, seed, epoch)
+		if !slices.Equal(order, permutation(n, seed, epoch)) {
 			t.Fatal("the same seed gave another order")
 		}
 		slices.Sort(order)
@@ -711,7 +711,7 @@ func TestShuffledIsAPermutation(t *testing.T) {
 			}
 		}
 	})
-	if slices.Equal(shuffled(30, 1, 0), shuffled(30, 1, 1)) || slices.Equal(shuffled(30, 1, 0), shuffled(30, 2, 0)) {
+	if slices.Equal(permutation(30, 1, 0), permutation(30, 1, 1)) || slices.Equal(permutation(30, 1, 0), permutation(30, 2, 0)) {
 		t.Error("the order does not depend on epoch and seed")
 	}
 }

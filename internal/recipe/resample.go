@@ -25,7 +25,7 @@ func (r *Resample) Pick(p *Picked) {
 		taken[s.ID] = true
 	}
 	out, n := make([][]scenario.Scenario, len(p.Scenarios)), 0
-	for _, i := range shuffled(len(r.stage.scenarios), ^r.stage.Seed, p.Step) {
+	for _, i := range permutation(len(r.stage.scenarios), ^r.stage.Seed, p.Step) {
 		s := r.stage.scenarios[i]
 		if !taken[s.ID] && n < r.Most*len(p.Scenarios) && !(p.Rests != nil && p.Rests(i)) {
 			out[n%len(p.Scenarios)] = append(out[n%len(p.Scenarios)], s)
@@ -38,7 +38,7 @@ func (r *Resample) Pick(p *Picked) {
 // teaches reports whether the members of a group can be compared, and differ.
 func (r *Resample) teaches(group trajectory.Group) bool {
 	compared := batch.Compare([]trajectory.Group{group})
-	left := compared.Left(r.stage.Advantage.Of(compared.Groups))
+	left := compared.GroupStats(r.stage.Advantage.Of(compared.Groups))
 	return left.Empty+left.ZeroSpread == 0
 }
 

@@ -33,8 +33,8 @@ func Rescore(ctx context.Context, groups []Rescored, scenarios map[string]*scena
 	return errors.Join(errs...)
 }
 
-// compared calls f for each episode that both scored.
-func (r Rescored) compared(f func(i int)) {
+// eachPair calls f for each episode that both scored.
+func (r Rescored) eachPair(f func(i int)) {
 	for i, t := range r.Group.Trajectories {
 		if t.Outcome.Trainable() && r.Was[i].Outcome == "" && r.Now[i].Outcome == "" {
 			f(i)
@@ -42,12 +42,12 @@ func (r Rescored) compared(f func(i int)) {
 	}
 }
 
-// Reordered reports whether two episodes of the group come in another order now, or are told apart where they were not: GRPO
+// ChangesOrder reports whether two episodes of the group come in another order now, or are told apart where they were not: GRPO
 // would push the policy another way.
-func (r Rescored) Reordered() bool {
+func (r Rescored) ChangesOrder() bool {
 	reordered := false
-	r.compared(func(i int) {
-		r.compared(func(j int) {
+	r.eachPair(func(i int) {
+		r.eachPair(func(j int) {
 			before, now := r.Was[i].Reward-r.Was[j].Reward, r.Now[i].Reward-r.Now[j].Reward
 			reordered = reordered || sign(before) != sign(now)
 		})
@@ -90,7 +90,7 @@ func Changes(groups []Rescored) []Change {
 			at[g.Stage], list = i, append(list, Change{Stage: g.Stage})
 		}
 		c := &list[i]
-		if c.Groups++; g.Reordered() {
+		if c.Groups++; g.ChangesOrder() {
 			c.Reordered++
 		}
 		for _, s := range g.Now {
@@ -98,7 +98,7 @@ func Changes(groups []Rescored) []Change {
 				c.Unscored++
 			}
 		}
-		g.compared(func(i int) {
+		g.eachPair(func(i int) {
 			c.Episodes++
 			c.Was, c.Now = c.Was+g.Was[i].Reward, c.Now+g.Now[i].Reward
 			if sign(g.Was[i].Reward-g.Now[i].Reward) != 0 {

@@ -39,7 +39,7 @@ func TestReordered(t *testing.T) {
 		"told apart no longer": {rescored("", []float64{1, 2}, []float64{1, 1}), true},
 		"a lost episode":       {rescored("", []float64{0, 1, 2}, []float64{9, 1, 2}, lost), false},
 	} {
-		if got := c.r.Reordered(); got != c.want {
+		if got := c.r.ChangesOrder(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

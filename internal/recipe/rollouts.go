@@ -70,7 +70,7 @@ func (r Rollouts) groups(ctx context.Context, scenarios []scenario.Scenario) (gr
 			}
 			err := r.Log.Trajectory(r.Stage, r.Step, t)
 			if err == nil {
-				err = r.lost(t)
+				err = r.noteLoss(t)
 			}
 			if err != nil {
 				stop(err)
@@ -86,7 +86,7 @@ func (r Rollouts) groups(ctx context.Context, scenarios []scenario.Scenario) (gr
 			err := r.take(group, s)
 			for _, t := range group.Trajectories {
 				if err == nil && t.Outcome == trajectory.JudgeError {
-					err = r.lost(t)
+					err = r.noteLoss(t)
 				}
 			}
 			if err != nil {
@@ -104,8 +104,8 @@ func (r Rollouts) groups(ctx context.Context, scenarios []scenario.Scenario) (gr
 	return groups, replaced, context.Cause(running)
 }
 
-// lost tells of an episode that says nothing about the policy.
-func (r Rollouts) lost(t *trajectory.Trajectory) error {
+// noteLoss tells of an episode that says nothing about the policy.
+func (r Rollouts) noteLoss(t *trajectory.Trajectory) error {
 	if r.Lost == nil || t.Outcome.Trainable() {
 		return nil
 	}
@@ -130,8 +130,8 @@ type place struct {
 	number     int
 }
 
-// kept are the episodes that an earlier attempt left of the step.
-func (r Rollouts) kept(scenarios []scenario.Scenario) (map[place]Kept, error) {
+// keptEpisodes are the episodes that an earlier attempt left of the step.
+func (r Rollouts) keptEpisodes(scenarios []scenario.Scenario) (map[place]Kept, error) {
 	kept := map[place]Kept{}
 	if !r.Again {
 		return kept, nil

@@ -147,7 +147,7 @@ func TestAFailedTermMasksItsGroup(t *testing.T) {
 // Episodes whose outcome is not the policy's keep it in a masked group.
 func TestAMaskedGroupKeepsItsLostEpisodes(t *testing.T) {
 	g := trajectory.Group{Trajectories: []*trajectory.Trajectory{{Outcome: trajectory.OK}, {Outcome: trajectory.EnvironmentError, Error: "gone"}, {Outcome: trajectory.Limit}}}
-	g.Take(masked(g, errors.New("no judge")))
+	g.Take(maskedScores(g, errors.New("no judge")))
 	var got []string
 	for _, x := range g.Trajectories {
 		got = append(got, string(x.Outcome)+": "+x.Error)
@@ -324,7 +324,7 @@ func TestPlacesDoNotDependOnWhatWasKept(t *testing.T) {
 		}
 	}
 	r := Rollouts{Stage: "grpo", Step: 4, Again: true, GroupSize: 3, Log: log}
-	kept, err := r.kept(list)
+	kept, err := r.keptEpisodes(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestPlacesDoNotDependOnWhatWasKept(t *testing.T) {
 		t.Errorf("asked for %v, want %v", got, want)
 	}
 	r.GroupSize = 1 // a rollout that the step has no more
-	if kept, err := r.kept(list); err != nil || len(kept) != 1 {
+	if kept, err := r.keptEpisodes(list); err != nil || len(kept) != 1 {
 		t.Errorf("%v: kept %v", err, kept)
 	}
 }

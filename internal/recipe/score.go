@@ -42,7 +42,7 @@ func Score(ctx context.Context, scorer Scorer, s *scenario.Scenario, g trajector
 	case err != nil && Stops(ctx, err):
 		return nil, err
 	case err != nil:
-		return masked(g, err), nil
+		return maskedScores(g, err), nil
 	case len(earned) != len(g.Trajectories):
 		return nil, fmt.Errorf("the scorer gave %d scores to %d episodes of scenario %s", len(earned), len(g.Trajectories), g.ScenarioID)
 	}
@@ -64,8 +64,8 @@ func Stops(ctx context.Context, err error) bool {
 	return false
 }
 
-// masked are the scores of a group that could not be scored. A part of a group cannot be compared with the rest, so it is masked whole.
-func masked(g trajectory.Group, err error) []trajectory.Score {
+// maskedScores are the scores of a group that could not be scored. A part of a group cannot be compared with the rest, so it is masked whole.
+func maskedScores(g trajectory.Group, err error) []trajectory.Score {
 	scores := make([]trajectory.Score, len(g.Trajectories))
 	for i, t := range g.Trajectories {
 		if t.Outcome.Trainable() {

@@ -61,15 +61,15 @@ func (s SFT) likelihood(ctx context.Context, trainer Trainer) (map[string]float6
 			return nil, err
 		}
 		for i, r := range b.Rows {
-			loss -= trainedSum(r, logprobs[i])
+			loss -= sumTrainedTokens(r, logprobs[i])
 		}
 		tokens += b.NumTrained()
 	}
 	return map[string]float64{"eval_loss": loss / float64(max(1, tokens))}, nil
 }
 
-// trainedSum adds up a row's numbers at its trained tokens.
-func trainedSum(r batch.Sequence, x []float32) (sum float64) {
+// sumTrainedTokens adds up a row's numbers at its trained tokens.
+func sumTrainedTokens(r batch.Sequence, x []float32) (sum float64) {
 	for i, trained := range r.Trained {
 		if trained {
 			sum += float64(x[i])

@@ -119,7 +119,7 @@ func (p *prober) probe(ctx context.Context) error {
 	if p.Probe.Every == 0 || len(p.Probe.Scenarios) == 0 {
 		return nil
 	}
-	if _, ok, err := p.log.Recorded(CopyStage, p.step); ok || err != nil {
+	if _, ok, err := p.log.StepMetrics(CopyStage, p.step); ok || err != nil {
 		return err
 	}
 	if err := Publish(p.publisher, fmt.Sprintf("%s step %d", CopyStage, p.step)); err != nil {

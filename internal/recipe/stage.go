@@ -120,7 +120,7 @@ func (s *stage) publish(ctx context.Context, step int) (err error) {
 	if err := Publish(s.publisher, fmt.Sprintf("%s step %d", s.Stage, step)); err != nil {
 		return err
 	}
-	if err := s.overlap.published(); err != nil {
+	if err := s.overlap.notePublish(); err != nil {
 		return err
 	}
 	s.probed, err = s.Parity.look(ctx, fmt.Sprintf("%s step %d", s.Stage, step), s.Temperature, s.MaxMismatch, s.trainer)
@@ -189,7 +189,7 @@ func (s *stage) sampling(number int) func(ctx context.Context) (Sampling, error)
 func (g GRPO) tasks(scenarios []scenario.Scenario, step int) []scenario.Scenario {
 	n := min(g.GroupsPerStep, len(scenarios))
 	perPass := len(scenarios) / n
-	order := shuffled(len(scenarios), g.Seed, step/perPass)
+	order := permutation(len(scenarios), g.Seed, step/perPass)
 	picked := make([]scenario.Scenario, n)
 	for i := range picked {
 		picked[i] = scenarios[order[step%perPass*n+i]]
@@ -229,7 +229,7 @@ func (s *stage) record(step *Step) error {
 // is known which do. They are of all episodes: what is kept of them is no fair sample.
 func (s *stage) measure(step *Step) map[string]float64 {
 	compared := batch.Compare(step.Sampled)
-	m := metricsOf(step.Sampled, compared.Left(s.Advantage.Of(compared.Groups)), step.Stats)
+	m := metricsOf(step.Sampled, compared.GroupStats(s.Advantage.Of(compared.Groups)), step.Stats)
 	if s.Passed == nil {
 		return m
 	}
@@ -268,7 +268,7 @@ func (s *stage) stop(err error, steps int) error {
 	if u, ok := errors.AsType[unsaved](err); ok {
 		return u.error
 	}
-	return stopped(err, s.Stage, steps, s.saves, s.log)
+	return stopStage(err, s.Stage, steps, s.saves, s.log)
 }
 
 // score gives rows of n episodes, which Episode numbers, the logprobs that the policy has for them as it is; mean is
@@ -283,7 +283,7 @@ func (s *stage) score(ctx context.Context, rows []batch.Sequence, n int) (earlie
 	earlier = make([]batch.Earlier, n)
 	sum, before := 0.0, len(b.Prefix)
 	for i, row := range b.Rows {
-		sum += trainedSum(row, logprobs[i])
+		sum += sumTrainedTokens(row, logprobs[i])
 		earlier[row.Episode].Rows = append(earlier[row.Episode].Rows, batch.Sequence{IDs: slices.Concat(b.Prefix, row.IDs),
 			Trained:         slices.Concat(make([]bool, before), row.Trained),
 			SamplerLogprobs: slices.Concat(make([]float32, before), logprobs[i]), Scored: true})

@@ -42,7 +42,7 @@ func (s *stage) update(ctx context.Context, step *Step) error {
 			return err
 		}
 	}
-	first, told, err := s.guarded(ctx, &parts, step)
+	first, told, err := s.guardGradient(ctx, &parts, step)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (v *Validation) due(steps, total int) bool {
 // recorded before is not run again where again is set, and is no news; nor is an episode that was kept.
 func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scorer, log Log, progress Progress) (news bool, err error) {
 	if again {
-		if _, ok, err := log.Recorded(ValidationStage, steps); ok || err != nil {
+		if _, ok, err := log.StepMetrics(ValidationStage, steps); ok || err != nil {
 			return false, err
 		}
 	}

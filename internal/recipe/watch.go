@@ -46,7 +46,7 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		})
 		w.say(fmt.Sprintf("a limit cuts most episodes (%s), so the model learns to be short; raise %s", reason, raise[trajectory.StopReason(reason)]))
 	}
-	w.lost(step, groups)
+	w.warnLosses(step, groups)
 	if w.masked++; m["masked_ratio"] <= mostMask {
 		w.masked = 0
 	}
@@ -61,9 +61,9 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		Next: trajectory.Mending(example.Error, "remove the reason (hone doctor looks at the servers)") + "; the steps before are kept, and hone runs resume goes on after them"}
 }
 
-// lost tells, once for each outcome, that episodes are left out for what is no doing of the policy: few of them stop nothing, and the mean reward
+// warnLosses tells, once for each outcome, that episodes are left out for what is no doing of the policy: few of them stop nothing, and the mean reward
 // of the others looks sound.
-func (w *watch) lost(step int, groups []trajectory.Group) {
+func (w *watch) warnLosses(step int, groups []trajectory.Group) {
 	count, example := map[trajectory.Outcome]int{}, map[trajectory.Outcome]*trajectory.Trajectory{}
 	for _, g := range groups {
 		for _, t := range g.Trajectories {

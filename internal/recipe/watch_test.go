@@ -95,7 +95,7 @@ func TestMaskedEpisodesStopTheRun(t *testing.T) {
 func TestTheFirstLostEpisodeIsNamed(t *testing.T) {
 	var said []string
 	w := watch{notice: func(text string) { said = append(said, text) }, said: map[string]bool{}}
-	w.lost(3, []trajectory.Group{{Trajectories: []*trajectory.Trajectory{{ID: "fine", Outcome: trajectory.OK}, {ID: "x", Outcome: trajectory.JudgeError, Error: "why"}}},
+	w.warnLosses(3, []trajectory.Group{{Trajectories: []*trajectory.Trajectory{{ID: "fine", Outcome: trajectory.OK}, {ID: "x", Outcome: trajectory.JudgeError, Error: "why"}}},
 		{Trajectories: []*trajectory.Trajectory{{ID: "y", Outcome: trajectory.JudgeError, Error: "else"}, {ID: "z", Outcome: trajectory.EnvironmentError, Error: "gone"}}}})
 	if len(said) != 2 || !strings.HasPrefix(said[0], "1 episode of step 3") || !strings.Contains(said[0], "the first z: gone") || !strings.HasPrefix(said[1], "2 episodes of step 3") || !strings.Contains(said[1], "the first x: why") {
 		t.Errorf("%q", said)

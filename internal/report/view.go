@@ -84,7 +84,7 @@ func (p Page) draw(n Numbers) view {
 	for _, cases := range [][]pending{worse, better, others} {
 		known.add(cases)
 	}
-	v.NeverDone, v.Unmeasured, v.TrainedOn, v.NearTrained = known.references(n.NeverDone), known.references(n.Unmeasured), known.references(n.TrainedOn), nearTrained(known, n.NearTrained)
+	v.NeverDone, v.Unmeasured, v.TrainedOn, v.NearTrained = known.references(n.NeverDone), known.references(n.Unmeasured), known.references(n.TrainedOn), nearTraining(known, n.NearTrained)
 	if len(v.Systems) > 0 {
 		v.headline(n)
 		v.addLosses(n, known)
@@ -275,8 +275,8 @@ func lead(name string, whole track, numTasks int, deltas []stats.Delta) string {
 	return text + "."
 }
 
-// nearTrained says of each scenario near to what was learnt from what that is; of many only the first.
-func nearTrained(known tasks, near []overlap.Near) (out []reference) {
+// nearTraining says of each scenario near to what was learnt from what that is; of many only the first.
+func nearTraining(known tasks, near []overlap.Near) (out []reference) {
 	const most = 20
 	for i, n := range near {
 		if i == most {

@@ -246,7 +246,7 @@ func (d *Dir) export() error {
 		lines **lines
 		name  string
 		each  func(yield func(json.RawMessage) error) error
-	}{{&d.metrics, metricsFile, d.Ledger.eachMetric}, {&d.trajectories, trajectoriesFile, d.Ledger.eachScored}} {
+	}{{&d.metrics, metricsFile, d.Ledger.eachMetric}, {&d.trajectories, trajectoriesFile, d.Ledger.eachScoredLine}} {
 		made, err := rebuild(filepath.Join(d.Path, f.name), f.each)
 		if err != nil {
 			return err

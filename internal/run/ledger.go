@@ -260,8 +260,8 @@ func (l *Ledger) Find(id string) ([]TrajectoryRow, error) {
 	return query(l, scanTrajectory, trajectories+`WHERE t.id = ?1 OR substr(t.id, -length(?1) - 1) = '/' || ?1 ORDER BY t.rowid`, id)
 }
 
-// FindBegun returns the trajectories of whose names a part, behind a stage or whole, begins so, in the order they were put.
-func (l *Ledger) FindBegun(id string) ([]TrajectoryRow, error) {
+// FindByPrefix returns the trajectories of whose names a part, behind a stage or whole, begins so, in the order they were put.
+func (l *Ledger) FindByPrefix(id string) ([]TrajectoryRow, error) {
 	return query(l, scanTrajectory, trajectories+`WHERE instr('/' || t.id, '/' || ?1) > 0 ORDER BY t.rowid`, id)
 }
 
@@ -348,8 +348,8 @@ func (l *Ledger) counts() (c counts, err error) {
 	return c, storageError("cannot read the ledger", l.path, err)
 }
 
-// eachScored yields the lines of trajectories.jsonl: those that were scored.
-func (l *Ledger) eachScored(yield func(json.RawMessage) error) error {
+// eachScoredLine yields the lines of trajectories.jsonl: those that were scored.
+func (l *Ledger) eachScoredLine(yield func(json.RawMessage) error) error {
 	return l.Each(func(t TrajectoryRow) error {
 		if t.Score == nil {
 			return nil

@@ -30,7 +30,7 @@ func (l *Ledger) Version() (version int64, err error) {
 // EachAfter yields at most limit trajectories that lie behind a place, in their order.
 func (l *Ledger) EachAfter(place int64, limit int, yield func(place int64, t TrajectoryRow)) error {
 	return l.each(placed+`WHERE t.rowid > ? ORDER BY t.rowid LIMIT ?`, func(rows *sql.Rows) error {
-		at, t, err := scanPlaced(rows)
+		at, t, err := scanPlace(rows)
 		if err == nil {
 			yield(at, t)
 		}
@@ -41,15 +41,15 @@ func (l *Ledger) EachAfter(place int64, limit int, yield func(place int64, t Tra
 // AtPlace returns the trajectory of a place; ok is false where there is none.
 func (l *Ledger) AtPlace(place int64) (t TrajectoryRow, ok bool, err error) {
 	err = l.each(placed+`WHERE t.rowid = ?`, func(rows *sql.Rows) error {
-		_, t, err = scanPlaced(rows)
+		_, t, err = scanPlace(rows)
 		ok = err == nil
 		return err
 	}, place)
 	return t, ok, err
 }
 
-// ScoredAfter are the places of the trajectories whose scores were put behind a score, and the last score. The first score is behind 0.
-func (l *Ledger) ScoredAfter(score int64) (places []int64, last int64, err error) {
+// ScoresAfter are the places of the trajectories whose scores were put behind a score, and the last score. The first score is behind 0.
+func (l *Ledger) ScoresAfter(score int64) (places []int64, last int64, err error) {
 	last = score
 	err = l.each(`SELECT t.rowid, s.rowid FROM scores s JOIN trajectories t ON t.id = s.id WHERE s.rowid > ? ORDER BY s.rowid`, func(rows *sql.Rows) error {
 		var place int64
@@ -79,10 +79,10 @@ func (l *Ledger) NumTrajectories() (int, error) {
 	return c.Trajectories, err
 }
 
-// placed selects rows for scanPlaced.
+// placed selects rows for scanPlace.
 const placed = `SELECT t.rowid, t.id, t.stage, t.step, t.json, s.json FROM trajectories t LEFT JOIN scores s ON s.id = t.id AND s.json <> '` + noScore + `' `
 
-func scanPlaced(rows *sql.Rows) (place int64, t TrajectoryRow, err error) {
+func scanPlace(rows *sql.Rows) (place int64, t TrajectoryRow, err error) {
 	var row string
 	var score sql.NullString
 	err = rows.Scan(&place, &t.ID, &t.Stage, &t.Step, &row, &score)

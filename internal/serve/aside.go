@@ -213,8 +213,8 @@ func saysMore(name string, value json.RawMessage) bool {
 	return !slices.Contains([]string{"id", "index", "status"}, name) && !slices.Contains([]string{"null", "false", "0", `""`, "[]", "{}"}, string(value))
 }
 
-// told names in an answer's header, in the log and in the metrics what of a request was left aside. The log names each once.
-func (s *Server) told(w http.ResponseWriter, r *http.Request, aside fault.Asides) {
+// tellOmissions names in an answer's header, in the log and in the metrics what of a request was left aside. The log names each once.
+func (s *Server) tellOmissions(w http.ResponseWriter, r *http.Request, aside fault.Asides) {
 	if len(aside) == 0 {
 		return
 	}
@@ -232,7 +232,7 @@ func (s *Server) told(w http.ResponseWriter, r *http.Request, aside fault.Asides
 		fresh, counted := s.aside.add(what)
 		s.metrics.Add(leftAside, metrics.Labels("what", counted), float64(aside[what].Times))
 		if fresh {
-			s.o.Logger.Warn(fault.LeftAside(what, "requests to "+r.URL.Path+": no model is told of it"), "request", w.Header().Get(RequestID))
+			s.o.Logger.Warn(fault.Omission(what, "requests to "+r.URL.Path+": no model is told of it"), "request", w.Header().Get(RequestID))
 		}
 	}
 }

@@ -225,7 +225,7 @@ func (t *chatTeller) begin() {
 // addTokens gives a choice the tokens that no chunk has told of.
 func (t *chatTeller) addTokens(a *answer, c choice) choice {
 	c.Index = a.index
-	noted := a.takeNoted()
+	noted := a.takeCompletion()
 	if noted == nil {
 		return c
 	}

@@ -187,7 +187,7 @@ type completionsTeller struct {
 
 func (t *completionsTeller) send(a *answer, c textChoice) {
 	c.Index = a.index
-	if noted := a.takeNoted(); noted != nil {
+	if noted := a.takeCompletion(); noted != nil {
 		if t.x.request.logprobs {
 			c.Logprobs = t.x.textLogprobs(t.x.model.logprobs(noted), &t.offsets[a.index])
 		}

@@ -248,7 +248,7 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 		fail(refused)
 		return
 	}
-	s.told(w, r, q.aside)
+	s.tellOmissions(w, r, q.aside)
 	m, refused := s.models.take(c.Model)
 	if refused != nil {
 		fail(refused)

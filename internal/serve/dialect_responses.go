@@ -372,7 +372,7 @@ func (t *responsesTeller) delta(a *answer, d told) {
 		t.send("reasoning_text.delta", t.place(map[string]any{"delta": d.Reasoning}))
 	default:
 		more := t.place(map[string]any{"delta": d.Content, "logprobs": []any{}})
-		if noted := a.takeNoted(); noted != nil {
+		if noted := a.takeCompletion(); noted != nil {
 			more["logprobs"] = t.x.model.logprobs(noted).Content
 		}
 		t.send("output_text.delta", more)

@@ -144,7 +144,7 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 			refuseAs(w, refused, d.failure(refused))
 			return
 		}
-		s.told(w, r, q.aside)
+		s.tellOmissions(w, r, q.aside)
 		x := &exchange{id: newID(d.name()), created: time.Now(), request: q, owner: ownerOf(r.Context())}
 		if x.model, refused = s.models.take(q.model); refused != nil {
 			s.count(refused)

@@ -240,7 +240,7 @@ func (s *Server) loadAdapter(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refused)
 		return
 	}
-	s.told(w, r, aside)
+	s.tellOmissions(w, r, aside)
 	refused = noLoading()
 	if s.models.loader != nil {
 		refused = s.models.load(r.Context(), q.Name, q.Path, q.InPlace)
@@ -307,7 +307,7 @@ func (s *Server) unloadAdapter(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refused)
 		return
 	}
-	s.told(w, r, aside)
+	s.tellOmissions(w, r, aside)
 	if s.models.loader == nil {
 		refuse(w, noLoading())
 		return

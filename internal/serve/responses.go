@@ -86,7 +86,7 @@ func (k *responses) conversation(owner int, id string) ([]chat.Message, *apiErro
 	return slices.Clone(r.conversation), nil
 }
 
-func notKept(id string) *apiError {
+func notKeptError(id string) *apiError {
 	return &apiError{http.StatusNotFound, "invalid_request_error", "id", "not_found", fmt.Sprintf("no response %q is kept here", id)}
 }
 
@@ -96,7 +96,7 @@ func (s *Server) getResponse(w http.ResponseWriter, r *http.Request) {
 	x := s.responses.of(ownerOf(r.Context()), id)
 	s.responses.mu.Unlock()
 	if x == nil {
-		refuse(w, notKept(id))
+		refuse(w, notKeptError(id))
 		return
 	}
 	writeJSON(w, http.StatusOK, json.RawMessage(x.body))
@@ -111,7 +111,7 @@ func (s *Server) deleteResponse(w http.ResponseWriter, r *http.Request) {
 	}
 	s.responses.mu.Unlock()
 	if x == nil {
-		refuse(w, notKept(id))
+		refuse(w, notKeptError(id))
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"id": id, "object": "response", "deleted": true})

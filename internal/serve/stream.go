@@ -175,8 +175,8 @@ func (a *answer) note(t *policy.Token, q *request) {
 	}
 }
 
-// takeNoted returns what was noted; nil where that is nothing.
-func (a *answer) takeNoted() *policy.Completion {
+// takeCompletion returns what was noted; nil where that is nothing.
+func (a *answer) takeCompletion() *policy.Completion {
 	if len(a.noted.IDs) == 0 {
 		return nil
 	}

@@ -21,7 +21,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refused)
 		return
 	}
-	s.told(w, r, aside)
+	s.tellOmissions(w, r, aside)
 	m, refused := s.models.take(q.Model)
 	if refused != nil {
 		refuse(w, refused)
@@ -79,7 +79,7 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refused)
 		return
 	}
-	s.told(w, r, aside)
+	s.tellOmissions(w, r, aside)
 	m, refused := s.models.take(q.Model)
 	if refused != nil {
 		refuse(w, refused)

@@ -68,7 +68,7 @@ func conversations(file string) (tasks []generate.Task, err error) {
 		return nil, err
 	}
 	for _, r := range rows {
-		t := generate.Task{Text: overlap.Said(r.Messages)}
+		t := generate.Task{Text: overlap.UserText(r.Messages)}
 		for _, m := range r.Messages[r.Opening:] {
 			for _, call := range m.ToolCalls {
 				t.Tools = append(t.Tools, call.Name)

@@ -67,7 +67,7 @@ func (a *askedModels) into(o *generate.Options, l *episodes.Episodes, x Options)
 
 // say tells what was paid for.
 func (a *askedModels) say() {
-	if used, usd := a.budget.Spent(); used.Total() > 0 {
+	if used, usd := a.budget.Usage(); used.Total() > 0 {
 		a.h.Say("models: %s sent and %s received; $%.4f where a price is known", fault.Count(used.PromptTokens, "token"), fault.Count(used.CompletionTokens, "token"), usd)
 	}
 }

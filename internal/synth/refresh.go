@@ -114,7 +114,7 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		x.Work = WorkBeside(x.Dataset)
 	}
 	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog, l.Versions()), old: lastResults(x.Work),
-		tools: subjects(c, l, x.CallAll), trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
+		tools: subjects(c, l, x.CallAll), trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.RefusalPattern}}
 	kept, again, lost, err := r.each(ctx, list, before, out)
 	if err != nil || h.DryRun {
 		return out, err
@@ -153,7 +153,7 @@ func (r *refresher) each(ctx context.Context, list []scenario.Scenario, before m
 			row.Touched, tried = append(row.Touched, why), true
 			touched.Gone = append(touched.Gone, why)
 		}
-		switch known := refresh.Known(s, before); {
+		switch known := refresh.HasProvenance(s, before); {
 		case !known && !tried:
 			row.Outcome, tried = Unknown, true
 		case r.host.DryRun && tried:

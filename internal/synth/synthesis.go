@@ -128,11 +128,11 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if old := ledger.Aside(); old != "" {
 		h.Say("the answers in %s were of other tools or servers: they are in %s now", x.Work, old)
 	}
-	if n := ledger.Kept(); n > 0 {
+	if n := ledger.NumEarlier(); n > 0 {
 		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
 	}
 	o := generate.Options{Kinds: own, N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
-		Progress: h.Progress(1), Trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}}
+		Progress: h.Progress(1), Trial: checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.RefusalPattern}}
 	l.Pool.Keep(x.Workers)
 	models, err := newAskedModels(h, c, x)
 	if err != nil {
@@ -147,7 +147,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if err != nil {
 		return nil, stopError(ctx, x, err)
 	}
-	return made, saveMade(h, c, l, made, x, "hone doctor"+from.Flag())
+	return made, saveScenarios(h, c, l, made, x, "hone doctor"+from.Flag())
 }
 
 // callsTools is an error where a kind of a set, which may be nil, calls what no server has.
@@ -166,9 +166,9 @@ func callsTools(set *kinds.Set, catalog *mcp.Catalog) error {
 	return nil
 }
 
-// saveMade writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.
-func saveMade(h *host.Host, c config.Config, l *episodes.Episodes, made *generate.Result, x Options, doctor string) error {
-	sayMade(h, made)
+// saveScenarios writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.
+func saveScenarios(h *host.Host, c config.Config, l *episodes.Episodes, made *generate.Result, x Options, doctor string) error {
+	sayResult(h, made)
 	spent := made.Report.BudgetSpent()
 	if len(made.Scenarios) > 0 {
 		stampServers(l, made.Scenarios)
@@ -191,7 +191,7 @@ func saveMade(h *host.Host, c config.Config, l *episodes.Episodes, made *generat
 		return &fault.Error{Code: fault.CodeBudget, What: "the budget is spent", Where: x.Out, Why: fmt.Sprintf("%s of %d were made with it", fault.Count(len(made.Scenarios), "scenario"), x.N),
 			Next: "the same command with a higher --budget-usd or --token-budget goes on; what was answered is kept"}
 	case len(made.Scenarios) == 0:
-		return nothingMade(made)
+		return noScenarioError(made)
 	}
 	return mostSilent(made.Report.Tools, x.Out, doctor)
 }
@@ -227,7 +227,7 @@ func stampServers(l *episodes.Episodes, list []scenario.Scenario) {
 	}
 }
 
-func sayMade(h *host.Host, made *generate.Result) {
+func sayResult(h *host.Host, made *generate.Result) {
 	r := made.Report
 	for _, lie := range r.Lies {
 		h.Say("warning: %s", lie)
@@ -287,8 +287,8 @@ func mostSilent(tools []generate.ToolRow, out, doctor string) error {
 	return f
 }
 
-// nothingMade says why there is no scenario: what the first tool answers, or at which stage all fell.
-func nothingMade(made *generate.Result) error {
+// noScenarioError says why there is no scenario: what the first tool answers, or at which stage all fell.
+func noScenarioError(made *generate.Result) error {
 	for i, s := range slices.Backward(made.Report.Stages) { // the last that was handed something
 		if s.In > 0 && s.Out == 0 && i > 0 && made.Report.Asked != nil {
 			return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Where: "stage " + s.Name, Why: fmt.Sprintf("all %d tasks that came so far fell there", s.In),

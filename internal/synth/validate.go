@@ -108,7 +108,7 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying)
 	if err := l.Set.Runnable(c, r.list); err != nil { // no user is played
 		return err
 	}
-	trial := checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}
+	trial := checktest.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.RefusalPattern}
 	report, sessions := h.Progress(1), l.Sendable(c)
 	for i := range r.list {
 		if why := sessions.Unsendable(&r.list[i]); len(why) > 0 {

@@ -27,7 +27,7 @@ func (s *Set) Approvals(c config.Approval, by Attended) (*approval.Gate, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, rule := range gate.Unused() {
+	for _, rule := range gate.UnusedRules() {
 		s.Housing.host.Say("mcp.approval: the rule %q matches no tool", rule)
 	}
 	s.Pool.Admit = func(server string, t mcp.Tool) string { return s.admit(gate, c.Mode, server, t) }
@@ -38,7 +38,7 @@ func (s *Set) Approvals(c config.Approval, by Attended) (*approval.Gate, error) 
 // chose, and where its texts are not suspicious. It says why not.
 func (s *Set) admit(gate *approval.Gate, mode, server string, t mcp.Tool) string {
 	alone := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: server, Tools: []mcp.Tool{t}}}}
-	if refused := s.accepted.Blocked(alone.Suspicious()); len(refused) > 0 {
+	if refused := s.accepted.Blocking(alone.Suspicious()); len(refused) > 0 {
 		return "its texts are suspicious: " + scan.Summary(refused)
 	}
 	tool := approval.Tool{Server: server, Name: t.Name, ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
@@ -93,7 +93,7 @@ func (s *Set) decide(c config.MCP) error {
 	if s.Gate, err = s.Approvals(c.Approval, false); err != nil {
 		return err
 	}
-	if ask, allow := s.Gate.Unanswered(); len(allow) > 0 {
+	if ask, allow := s.Gate.RulesToChange(); len(allow) > 0 {
 		next := fmt.Sprintf("add %s to mcp.approval.allow in hone.yaml, or to deny, which the model is told of; or give --yes", listRules(allow))
 		if len(ask) > 0 {
 			next = fmt.Sprintf("take %s out of mcp.approval.ask; %s", listRules(ask), next)

@@ -76,8 +76,8 @@ func intoContainer(h *host.Host, c config.Sandbox, name string, cmd *exec.Cmd) {
 	}
 }
 
-// sayContained tells of a server that is an image, which what is said of the sandbox does not hold for.
-func sayContained(h *host.Host, c config.Sandbox, name string, server mcp.Server) {
+// sayContainer tells of a server that is an image, which what is said of the sandbox does not hold for.
+func sayContainer(h *host.Host, c config.Sandbox, name string, server mcp.Server) {
 	run, _, _ := packages.ReadContainer(server.Args)
 	reach := "without the network"
 	switch {

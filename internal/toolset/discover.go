@@ -125,7 +125,7 @@ func (d Discovered) Say(h *host.Host, context int) {
 	d.sayFailed(h)
 	sayOffers(h, d.Catalog)
 	SayFindings(h, d.Suspicious)
-	sayRefused(h, d.Suspicious, d.accepted)
+	sayRefusals(h, d.Suspicious, d.accepted)
 	if t := d.Tokens; t != nil {
 		cost := "cost"
 		if len(t.ByTool) == 1 {

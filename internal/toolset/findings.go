@@ -100,9 +100,9 @@ func changes(found []scan.Finding, allowed scan.Allowed) string {
 	return strings.Join(told, "")
 }
 
-// sayRefused tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
-func sayRefused(h *host.Host, found []scan.Finding, allowed scan.Allowed) {
-	if refused := allowed.Blocked(found); len(refused) > 0 {
+// sayRefusals tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
+func sayRefusals(h *host.Host, found []scan.Finding, allowed scan.Allowed) {
+	if refused := allowed.Blocking(found); len(refused) > 0 {
 		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them; %s: %s", acceptKeys(refused), accepting(refused))
 	}
 }
@@ -113,7 +113,7 @@ func refusePackage(h *host.Host, server, pkg string, allowed scan.Allowed) error
 	for _, f := range found {
 		h.Say("  %s: %s (%s, %s)", f.Excerpt, f.Message, f.Code, f.Severity)
 	}
-	if refused := allowed.Blocked(found); len(refused) > 0 {
+	if refused := allowed.Blocking(found); len(refused) > 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "that may not be the package you mean", Where: pkg, Why: refused[0].Message,
 			Next: "correct the name; if it is the one you mean: --allow-findings '" + server + "/*', or the same name in mcp.allow_findings"}
 	}
@@ -155,9 +155,9 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.All
 	if err != nil {
 		return err
 	}
-	refused := acceptedTools(c, flag).Blocked(found)
+	refused := acceptedTools(c, flag).Blocking(found)
 	if len(refused) == 0 {
-		sayAccepted(h, flag.Blocked(found), c.AllowFindings)
+		sayAcceptances(h, flag.Blocking(found), c.AllowFindings)
 		return nil
 	}
 	f, leave := refused[0], "leave the server out"
@@ -169,9 +169,9 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.All
 		Next: "read them above; " + leave + ", or accept them, " + acceptKeys(refused) + " with " + accepting(refused) + " (" + howToAccept + ")"}
 }
 
-// sayAccepted says which findings pass by the configuration alone, with --quiet too, and where it accepts whatever such a tool says: who wrote
+// sayAcceptances says which findings pass by the configuration alone, with --quiet too, and where it accepts whatever such a tool says: who wrote
 // it may have read another text.
-func sayAccepted(h *host.Host, found []scan.Finding, key scan.Allowed) {
+func sayAcceptances(h *host.Host, found []scan.Finding, key scan.Allowed) {
 	var tools, loose, several []string
 	of := map[string][]scan.Finding{}
 	for _, f := range found {
@@ -204,7 +204,7 @@ func sayAccepted(h *host.Host, found []scan.Finding, key scan.Allowed) {
 func TellFindings(h *host.Host, c config.MCP, tools []scan.Tool, flag scan.Allowed) error {
 	found, err := findingsFor(h, c, tools, flag)
 	if err == nil {
-		sayRefused(h, found, acceptedTools(c, flag))
+		sayRefusals(h, found, acceptedTools(c, flag))
 	}
 	return err
 }

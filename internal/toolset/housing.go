@@ -162,9 +162,9 @@ func episodeFolders(h *host.Host, runDir string) (string, error) {
 func (o *Housing) Discover(ctx context.Context) (*mcp.Catalog, error) {
 	catalog, err := mcp.Discover(ctx, o.Servers, o.Options)
 	if err != nil {
-		return nil, o.explained(err)
+		return nil, o.explain(err)
 	}
-	KeepListed(o.host, o.Servers, catalog.Servers...)
+	KeepListing(o.host, o.Servers, catalog.Servers...)
 	return catalog, nil
 }
 
@@ -172,28 +172,28 @@ func (o *Housing) Discover(ctx context.Context) (*mcp.Catalog, error) {
 func (o *Housing) DiscoverEach(ctx context.Context) (*mcp.Catalog, map[string]error) {
 	catalog, failed := mcp.DiscoverEach(ctx, o.Servers, o.Options)
 	for name, err := range failed {
-		failed[name] = o.explained(err)
+		failed[name] = o.explain(err)
 	}
-	KeepListed(o.host, o.Servers, catalog.Servers...)
+	KeepListing(o.host, o.Servers, catalog.Servers...)
 	return catalog, failed
 }
 
-// explained is the error of a server that is not discovered, with what to do about its command.
-func (o *Housing) explained(err error) error {
+// explain is the error of a server that is not discovered, with what to do about its command.
+func (o *Housing) explain(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[f.Where].Command != "" {
 		f.Next = o.NextForServer(o.Servers.Servers[f.Where], err)
 	}
 	return err
 }
 
-// NotStarted says that a server's program is missing, which has nothing to do with the sandbox.
-func NotStarted(err error) bool {
+// IsMissingProgram says that a server's program is missing, which has nothing to do with the sandbox.
+func IsMissingProgram(err error) bool {
 	f, ok := errors.AsType[*mcp.Failure](err)
 	return ok && f.Phase == mcp.PhaseStart
 }
 
-// NotFound is what to do where a server's program is not on PATH: often a version manager has it, which only shells know.
-func NotFound(h *host.Host, server mcp.Server) string {
+// NotFoundAdvice is what to do where a server's program is not on PATH: often a version manager has it, which only shells know.
+func NotFoundAdvice(h *host.Host, server mcp.Server) string {
 	home, _ := h.LookupEnv("HOME")
 	here, _ := os.Getwd() // without it: the root
 	if path := sandbox.Elsewhere(home, here, server.Command); path != "" {

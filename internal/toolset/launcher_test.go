@@ -77,12 +77,12 @@ func TestUngranted(t *testing.T) {
 	h := &host.Host{Talk: sanitize.New(&said)}
 	server := mcp.Server{Command: "node", Args: []string{"server.js", dir, "--flag"}}
 	servers := mcp.Config{Servers: map[string]mcp.Server{"files": server}}
-	sayUngranted(h, config.DefaultSandbox(), servers)
+	warnUngrantedFolders(h, config.DefaultSandbox(), servers)
 	if !strings.Contains(said.String(), "put files:"+dir+" into mcp.sandbox.write") || strings.Count(said.String(), "\n") != 1 {
 		t.Errorf("said %q", said.String())
 	}
 	said.Reset()
-	sayUngranted(h, config.Sandbox{Write: []string{"files:" + filepath.Dir(dir)}}, servers)
+	warnUngrantedFolders(h, config.Sandbox{Write: []string{"files:" + filepath.Dir(dir)}}, servers)
 	if said.Len() > 0 {
 		t.Errorf("said %q of a folder that is granted", said.String())
 	}

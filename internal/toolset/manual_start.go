@@ -15,12 +15,12 @@ import (
 // NextForServer is what to do about a server that failed with err: mend what it said itself, run it by hand, and only then
 // ask whether the sandbox is to blame.
 func (o *Housing) NextForServer(server mcp.Server, err error) string {
-	return o.NextForAdded(server, err, nil)
+	return o.NextAfterAdd(server, err, nil)
 }
 
-// NextForAdded is NextForServer right after the server was added: again is the line that adds it once more, with the flags that were given
+// NextAfterAdd is NextForServer right after the server was added: again is the line that adds it once more, with the flags that were given
 // and further ones.
-func (o *Housing) NextForAdded(server mcp.Server, err error, again func(more ...string) string) string {
+func (o *Housing) NextAfterAdd(server mcp.Server, err error, again func(more ...string) string) string {
 	return nextFor(o.host, server, err, o.Sandbox.Level() != sandbox.None, again)
 }
 
@@ -31,8 +31,8 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(
 	switch {
 	case server.URL != "":
 		return "look at the server, its URL and its token: " + server.Hide(server.URL)
-	case NotStarted(err):
-		return NotFound(h, server)
+	case IsMissingProgram(err):
+		return NotFoundAdvice(h, server)
 	}
 	next := "run it by hand: " + CommandLine(server)
 	f, failed := errors.AsType[*mcp.Failure](err)

@@ -57,7 +57,7 @@ func (o *Housing) FindPlace(ctx context.Context, c config.Config, found mcp.Serv
 	if failed != nil {
 		said = fault.Whole(failed)
 	} else {
-		said, _ = o.refusedWrite(ctx, c, server, found)
+		said, _ = o.writeRefusal(ctx, c, server, found)
 	}
 	name, is := ReadOnlyPlace(said)
 	if !is {
@@ -80,7 +80,7 @@ func (o *Housing) FindPlace(ctx context.Context, c config.Config, found mcp.Serv
 			tools = r.Tools
 		}
 		// In the sandbox a folder may be the server's own that nobody keeps, so what counts is what lands in the episode's.
-		if still, kept := o.refusedWrite(ctx, c, changed, tools); still == "" && keeps(kept, name) && ctx.Err() == nil {
+		if still, kept := o.writeRefusal(ctx, c, changed, tools); still == "" && keeps(kept, name) && ctx.Err() == nil {
 			p.Found = try
 			return p
 		}
@@ -166,9 +166,9 @@ func (o *Housing) Harmless(c config.Sandbox, server mcp.Server, found mcp.Server
 	return calls
 }
 
-// refusedWrite is what the first tool says that may not write; "" where each call was answered otherwise. kept are the names of the files
+// writeRefusal is what the first tool says that may not write; "" where each call was answered otherwise. kept are the names of the files
 // and folders that the episode's folder has at the end beside those of its template.
-func (o *Housing) refusedWrite(ctx context.Context, c config.Config, server mcp.Server, found mcp.ServerTools) (said string, kept []string) {
+func (o *Housing) writeRefusal(ctx context.Context, c config.Config, server mcp.Server, found mcp.ServerTools) (said string, kept []string) {
 	found.Tools = slices.Clone(found.Tools)
 	for i := range found.Tools {
 		found.Tools[i].ModelName = found.Tools[i].Name // of one server they are all different

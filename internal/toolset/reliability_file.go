@@ -28,8 +28,8 @@ func ReliabilityKey(s mcp.Server, tool string) string {
 	return Key(digest.Parts(s.Identity()).String()[:16], tool)
 }
 
-// keepSeen adds what the servers did in this session to what was seen of them.
-func (s *Set) keepSeen() {
+// keepStats adds what the servers did in this session to what was seen of them.
+func (s *Set) keepStats() {
 	h := s.Housing.host
 	if h.DryRun {
 		return
@@ -45,14 +45,14 @@ func (s *Set) keepSeen() {
 	}
 	path, err := ReliabilityPath(h)
 	if err == nil {
-		err = Update(path, func(f *File) { s.addSeen(f, called) })
+		err = Update(path, func(f *File) { s.addStats(f, called) })
 	}
 	if err != nil {
 		h.Say("note: how the servers answered is not kept: %v", err)
 	}
 }
 
-func (s *Set) addSeen(f *File, called map[string]mcp.Stats) {
+func (s *Set) addStats(f *File, called map[string]mcp.Stats) {
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
 			if n, ok := called[server.Name].Tools[t.Name]; ok {
@@ -63,8 +63,8 @@ func (s *Set) addSeen(f *File, called map[string]mcp.Stats) {
 	}
 }
 
-// KeepListed keeps how many tools servers listed, and how many findings on these stop runs, which hone servers ls shows.
-func KeepListed(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
+// KeepListing keeps how many tools servers listed, and how many findings on these stop runs, which hone servers ls shows.
+func KeepListing(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
 	path, err := ReliabilityPath(h)
 	if err != nil || h.DryRun {
 		return // what is not kept is not shown
@@ -105,7 +105,7 @@ func (s *Set) twins() map[string]string {
 	var served []selection.Served
 	var names []string
 	var seen []Seen
-	f := s.seen()
+	f := s.priorStats()
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
 			served = append(served, selection.Served{Server: server.Name, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
@@ -134,8 +134,8 @@ func (s *Set) twins() map[string]string {
 	return hidden
 }
 
-// seen is what was seen of servers: in a run that goes on, what was when it began.
-func (s *Set) seen() File {
+// priorStats is what was seen of servers: in a run that goes on, what was when it began.
+func (s *Set) priorStats() File {
 	h := s.Housing.host
 	path, err := ReliabilityPath(h)
 	if own := filepath.Join(s.runDir, SeenOfRun); s.runDir != "" && isFile(own) {
@@ -150,9 +150,9 @@ func (s *Set) seen() File {
 	return s.shownBy
 }
 
-// Seen is the text of SeenOfRun for a run that begins on the set: what its tools are shown by. The folder of a run that has not begun
+// StatsText is the text of SeenOfRun for a run that begins on the set: what its tools are shown by. The folder of a run that has not begun
 // is not written to.
-func (s *Set) Seen() ([]byte, error) {
+func (s *Set) StatsText() ([]byte, error) {
 	text, err := json.MarshalIndent(s.shownBy, "", " ")
 	return append(text, '\n'), err
 }

@@ -81,7 +81,7 @@ func twins(t *testing.T, trials int) {
 				if left, err := os.ReadDir(runDir); err != nil || len(left) > 0 {
 					t.Errorf("in the folder of a run that has not begun: %v, %v", left, err)
 				}
-				text, err := s.Seen()
+				text, err := s.StatsText()
 				if err == nil {
 					err = os.WriteFile(filepath.Join(runDir, SeenOfRun), text, 0o600)
 				}

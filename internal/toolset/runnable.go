@@ -32,8 +32,8 @@ func ProgramEnviron(h *host.Host) []string {
 	return environ
 }
 
-// programsAllowed refuses scenarios that name programs which nobody has allowed: a file of scenarios may come from anywhere.
-func programsAllowed(c config.Config, list []scenario.Scenario) error {
+// checkPrograms refuses scenarios that name programs which nobody has allowed: a file of scenarios may come from anywhere.
+func checkPrograms(c config.Config, list []scenario.Scenario) error {
 	names := scenario.Programs(list)
 	if len(names) == 0 || c.Scenarios.Programs {
 		return nil
@@ -47,7 +47,7 @@ func programsAllowed(c config.Config, list []scenario.Scenario) error {
 // Runnable refuses scenarios that ask for what the servers cannot give: a folder of the episode's own, a tool, a template.
 // Later each of their episodes would fail for it.
 func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
-	if err := programsAllowed(c, list); err != nil {
+	if err := checkPrograms(c, list); err != nil {
 		return err
 	}
 	own, takers := s.Pool.Folders()

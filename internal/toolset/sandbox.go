@@ -34,24 +34,24 @@ func OpenSandbox(ctx context.Context, h *host.Host, c config.Sandbox, servers mc
 	if slices.ContainsFunc(sortedNames(servers), func(name string) bool { return servers.Servers[name].Command != "" }) {
 		h.Say("sandbox of the servers: %s", s)
 		if s.Level() != sandbox.None {
-			sayUngranted(h, c, servers)
+			warnUngrantedFolders(h, c, servers)
 			for _, name := range c.Exempt {
 				h.Say("server %s runs without it (mcp.sandbox.exempt)", name)
 			}
 		}
 		for _, name := range sortedNames(servers) {
 			if _, _, ok := packages.ReadContainer(servers.Servers[name].Args); ok && slices.Contains(packages.Engines(), servers.Servers[name].Command) {
-				sayContained(h, c, name, servers.Servers[name])
+				sayContainer(h, c, name, servers.Servers[name])
 			}
 		}
 	}
 	wrap := func(name, folder string, cmd *exec.Cmd) error {
 		if slices.Contains(c.Exempt, name) {
-			return sandbox.CloseInherited()
+			return sandbox.CloseInheritedFiles()
 		}
 		if inContainer(c, name, servers.Servers[name], folder, cmd.Args[1:]) {
 			intoContainer(h, c, name, cmd)
-			return sandbox.CloseInherited()
+			return sandbox.CloseInheritedFiles()
 		}
 		g := Grants(h, c, name, servers.Servers[name], folder, cmd.Env)
 		if p := held[name]; p != nil && s.Level() == sandbox.Bubblewrap {
@@ -119,9 +119,9 @@ func Grants(h *host.Host, c config.Sandbox, name string, server mcp.Server, fold
 	return g
 }
 
-// sayUngranted tells of folders that a server's command line names and the server cannot write to: it would start, and
+// warnUngrantedFolders tells of folders that a server's command line names and the server cannot write to: it would start, and
 // then fail call by call, which a model would learn.
-func sayUngranted(h *host.Host, c config.Sandbox, servers mcp.Config) {
+func warnUngrantedFolders(h *host.Host, c config.Sandbox, servers mcp.Config) {
 	for _, name := range sortedNames(servers) {
 		server := servers.Servers[name]
 		if slices.Contains(c.Exempt, name) {

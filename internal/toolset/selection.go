@@ -34,7 +34,7 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 		size += len(text)
 	}
 	tokens := size / bytesOfToken
-	if share := c.MCP.SearchShare; share > 0 && selection.SearchNeeded(tokens, c.Model.Context, share) {
+	if share := c.MCP.SearchShare; share > 0 && selection.NeedsSearch(tokens, c.Model.Context, share) {
 		s := selection.NewSearch(pool, all)
 		list := s.ToolList()
 		return Selection{Tools: s, List: list,
@@ -50,7 +50,7 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func
 	}
 	s := selection.New(all, selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
 	return Selection{Tools: pool, List: all, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
-		return s.Select(one.ID, one.Asks(), toolsNeeded(one, func(name string) bool {
+		return s.Select(one.ID, one.Asks(), neededTools(one, func(name string) bool {
 			return slices.ContainsFunc(all, func(t chat.Tool) bool { return t.Name == name })
 		}))
 	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)%s", len(all), c.MCP.MaxTools, sayTwins(hidden))}
@@ -63,9 +63,9 @@ func sayTwins(hidden map[string]string) string {
 	return fmt.Sprintf("; %s do what a tool of another server does, which is shown instead", fault.Count(len(hidden), "tool"))
 }
 
-// toolsNeeded are the tools that a scenario speaks of: it could not be told, done or checked if they were left out. What earlier messages called, and checks
+// neededTools are the tools that a scenario speaks of: it could not be told, done or checked if they were left out. What earlier messages called, and checks
 // name, may be no tool of the servers: a mistake that was made, a tool that is not to be called, or hone's own complete_task.
-func toolsNeeded(s scenario.Scenario, known func(name string) bool) []string {
+func neededTools(s scenario.Scenario, known func(name string) bool) []string {
 	var names []string
 	for _, m := range s.Messages {
 		for _, c := range m.ToolCalls {

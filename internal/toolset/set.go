@@ -105,6 +105,6 @@ func (s *Set) Stamp(t *trajectory.Trajectory) {
 // Close ends the servers, and what they ran in.
 func (s *Set) Close() {
 	_ = s.Pool.Close() // the processes are gone either way
-	s.keepSeen()
+	s.keepStats()
 	s.Housing.Close()
 }

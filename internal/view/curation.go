@@ -118,8 +118,8 @@ func (s *Server) trace(f *followed, id string) (data.Shown, error) {
 	return shown, err
 }
 
-// curated makes the operation that a page sends.
-func (s *Server) curated(r *http.Request) (any, error) {
+// curationOp makes the operation that a page sends.
+func (s *Server) curationOp(r *http.Request) (any, error) {
 	f, err := s.run(r.FormValue("run"))
 	if err != nil {
 		return nil, err

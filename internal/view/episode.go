@@ -52,11 +52,11 @@ func (s *Server) episode(f *followed, name string, whole bool) (Episode, error) 
 	if err != nil {
 		return Episode{}, err
 	}
-	return f.shown(found, whole), nil
+	return f.episode(found, whole), nil
 }
 
-// shown is an episode without its ids, which the view of tokens has, and with the beginnings of long texts alone, unless whole is set.
-func (f *followed) shown(of found, whole bool) Episode {
+// episode is an episode without its ids, which the view of tokens has, and with the beginnings of long texts alone, unless whole is set.
+func (f *followed) episode(of found, whole bool) Episode {
 	t := of.example.Trajectory
 	e := Episode{Name: of.row.ID, Stage: of.row.Stage, Step: of.row.Step, Scored: of.row.Score != nil, Trajectory: t, Verdicts: of.example.Verdicts(), Problems: problems(f.Path, t)}
 	for i := range t.Turns {

@@ -21,9 +21,9 @@ func newToken() string {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// guarded lets through only what this page's own browser tab asks for: to this address by its own name, with the token, from no
+// guard lets through only what this page's own browser tab asks for: to this address by its own name, with the token, from no
 // other site. A site elsewhere may point a name of its own at 127.0.0.1, so the host is looked at first.
-func guarded(token, address string, next http.Handler) http.Handler {
+func guard(token, address string, next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(address)
 	hosts := []string{address, "localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

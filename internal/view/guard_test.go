@@ -10,7 +10,7 @@ import (
 // Only the page itself and a person who opens its address are answered, whatever a site elsewhere makes a browser send.
 func TestGuard(t *testing.T) {
 	const address, token = "127.0.0.1:7000", "secret"
-	guard := guarded(token, address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("in " + r.URL.Path)) }))
+	guard := guard(token, address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("in " + r.URL.Path)) }))
 	for name, c := range map[string]struct {
 		method, path, host string
 		headers            map[string]string

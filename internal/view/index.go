@@ -54,7 +54,7 @@ func (x *Index) read(l *run.Ledger, told func()) (changed bool, err error) {
 	before := x.seq
 	first := len(x.rows) == 0
 	if first {
-		if _, x.score, err = l.ScoredAfter(0); err != nil { // rows that are read from now on come with their scores
+		if _, x.score, err = l.ScoresAfter(0); err != nil { // rows that are read from now on come with their scores
 			return false, err
 		}
 	}
@@ -75,7 +75,7 @@ func (x *Index) read(l *run.Ledger, told func()) (changed bool, err error) {
 		}
 		told()
 	}
-	places, last, err := l.ScoredAfter(x.score)
+	places, last, err := l.ScoresAfter(x.score)
 	if err != nil {
 		return true, err
 	}

@@ -187,7 +187,7 @@ func (x *Index) rowOf(place int64, t run.TrajectoryRow, fresh bool) row {
 			}
 		}
 	}
-	r.text = searched(t.ID, e)
+	r.text = searchText(t.ID, e)
 	return r
 }
 
@@ -198,9 +198,9 @@ func verdictOf(ok bool) verdict {
 	return failed
 }
 
-// searched are the first words of an episode: its name, what it was asked and said and called, and why it ended. Results of
+// searchText are the first words of an episode: its name, what it was asked and said and called, and why it ended. Results of
 // tools come last, for they are long.
-func searched(id string, e record) string {
+func searchText(id string, e record) string {
 	var b strings.Builder
 	add := func(s string) {
 		if left := mostSearched - b.Len(); left > 1 && s != "" {

@@ -60,7 +60,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, said func(address st
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	server := &http.Server{Handler: guarded(token, l.Addr().String(), handler), ReadHeaderTimeout: 10 * time.Second,
+	server := &http.Server{Handler: guard(token, l.Addr().String(), handler), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // pages that wait are told by the closing
 	defer stop()
@@ -125,7 +125,7 @@ func (s *Server) handler(ctx context.Context) (http.Handler, error) {
 		}))
 	}
 	mux.HandleFunc("GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r) })
-	mux.HandleFunc("POST /api/curate", answer(s.curated))
+	mux.HandleFunc("POST /api/curate", answer(s.curationOp))
 	mux.HandleFunc("POST /api/review", answer(s.reviewed))
 	return mux, nil
 }

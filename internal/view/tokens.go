@@ -189,8 +189,8 @@ type learnt map[string][]float64
 // trainedStage is the stage whose episodes are trained on.
 const trainedStage = "grpo"
 
-// learntOf is that of one step.
-func (f *followed) learntOf(step int) (learnt, error) {
+// learntAt is that of one step.
+func (f *followed) learntAt(step int) (learnt, error) {
 	return remember(f, fmt.Sprintf("learnt %d", step), func() (learnt, error) {
 		c, err := configOf(f.Path)
 		if err != nil {
@@ -245,7 +245,7 @@ func (f *followed) advantages(of found) (list []float64, says string) {
 	case !t.Outcome.Trainable():
 		return nil, "Nothing is learnt from this episode: how it ended is not the policy's doing."
 	}
-	step, err := f.learntOf(of.row.Step)
+	step, err := f.learntAt(of.row.Step)
 	if err != nil {
 		return nil, err.Error()
 	}

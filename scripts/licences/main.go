@@ -28,7 +28,7 @@ func main() {
 }
 
 func run(w io.Writer, texts bool) error {
-	modules, err := linked("hone/cmd/hone")
+	modules, err := linkedModules("hone/cmd/hone")
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func run(w io.Writer, texts bool) error {
 
 type module struct{ path, version, dir string }
 
-// linked returns the modules, other than this one, of which a package is built into a command, sorted, and Go itself.
-func linked(command string) ([]module, error) {
+// linkedModules returns the modules, other than this one, of which a package is built into a command, sorted, and Go itself.
+func linkedModules(command string) ([]module, error) {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}"
 	lines, err := goOutput("list", "-deps", "-f", format, command)
 	if err != nil {

@@ -81,7 +81,7 @@ func plant(w io.Writer, chosen []mutant, share float64) error {
 		}
 		err, found := sound[command], false
 		if err == nil {
-			found, err = m.noticed()
+			found, err = m.isNoticed()
 		}
 		if err != nil {
 			missed = append(missed, fmt.Errorf("%s: %w", m.name, err))

@@ -23,7 +23,7 @@ type mutant struct {
 //
 //	# the advantage is not divided by the deviation
 //	internal/recipe/grpo.go: ./internal/recipe -run TestGRPO
-//	- batch.GroupNormalized
+//	- batch.GroupNormalize
 //	+ batch.Centred
 //	! why it need not be noticed
 //
@@ -91,8 +91,8 @@ func (m mutant) sound() error {
 	return nil
 }
 
-// noticed plants the fault and reports whether a test fails. A fault that does not compile is an error.
-func (m mutant) noticed() (bool, error) {
+// isNoticed plants the fault and reports whether a test fails. A fault that does not compile is an error.
+func (m mutant) isNoticed() (bool, error) {
 	text, err := m.apply()
 	if err != nil {
 		return false, err

@@ -77,7 +77,7 @@ func newPlaces(a *app) *cobra.Command {
 					Next: "hone sidecar eval writes them, beside its report"}
 			}
 			defer in.Close()
-			rates, err := tools.Places(in, mcp.LooksRefused)
+			rates, err := tools.Places(in, mcp.RefusalPattern)
 			if err != nil {
 				return &fault.Error{Code: fault.CodeUsage, What: "the calls cannot be read", Where: args[1], Err: err,
 					Next: "name the file REPORT.calls.jsonl that hone sidecar eval wrote"}
@@ -105,7 +105,7 @@ func newReward(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return tools.Reward(a.Stdin, a.Data, w, mcp.LooksRefused)
+			return tools.Reward(a.Stdin, a.Data, w, mcp.RefusalPattern)
 		},
 	}
 	c.Flags().Float64Var(&w.ValidToolName, "names", 1, "weight of valid_tool_name_rate")

@@ -130,7 +130,7 @@ func (a *app) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := job.Env{Host: a.Host, Today: c, Table: job.Verbs{{Name: learn.Verb, Finished: learn.Ended, Resume: learn.Resume}}}
+	e := job.Env{Host: a.Host, Today: c, Table: job.Verbs{{Name: learn.Verb, Finished: learn.HasEnded, Resume: learn.Resume}}}
 	if a.resume {
 		if a.Output == "" {
 			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume", Next: "name its folder with --output-dir; hone runs ls lists them"}

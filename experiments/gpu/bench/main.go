@@ -100,7 +100,7 @@ func (b *bench) measure(name string) (row, error) {
 	kind, size, _ := strings.Cut(name, ":")
 	n, _ := strconv.Atoi(size) // 0 where the row has no size
 	measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "startup": b.startup,
-		"train": b.train, "again": b.again, "train_long": b.trainLong, "tree": b.tree, "unshared": b.unshared, "prefill": b.prefill, "chunks": b.chunks,
+		"train": b.train, "again": b.again, "train_long": b.trainLong, "tree": b.tree, "unshared": b.repeatPrefix, "prefill": b.prefill, "chunks": b.chunks,
 		"decode_lora": func(context int) (row, error) { return b.decode(decoding{slots: 64, context: context, adapted: true}) },
 		"decode_shared_lora": func(context int) (row, error) {
 			return b.decode(decoding{slots: 64, prefix: 4096, context: context, adapted: true})
@@ -155,8 +155,8 @@ func (b *bench) use(shape string) (err error) {
 	return err
 }
 
-// timed runs f until it has run repeat times after runs that warm up, and returns the row of its times.
-func timed(warm, repeat int, f func() error) (row, error) {
+// timeRuns runs f until it has run repeat times after runs that warm up, and returns the row of its times.
+func timeRuns(warm, repeat int, f func() error) (row, error) {
 	var r row
 	var times []float64
 	for i := range warm + repeat {

@@ -32,7 +32,7 @@ func (b *bench) mismatch(n int) (row, error) {
 	}
 	prefix := b.tokens(8, 3)
 	state := train.NewState(b.spec, b.lora, 1)
-	state.Adapter = b.trained(float64(n) * 1e-6)
+	state.Adapter = b.trainedAdapter(float64(n) * 1e-6)
 	s, err := sample.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: 64, Prefix: prefix})
 	if err != nil {
 		return row{}, err

@@ -58,7 +58,7 @@ func (b *bench) multiturn(int) (row, error) {
 	opened := time.Since(start).Seconds()
 	out, n := json.NewEncoder(os.Stdout), 0
 	var last map[string]float64
-	r, err := timed(1, min(2, b.repeat), func() (err error) {
+	r, err := timeRuns(1, min(2, b.repeat), func() (err error) {
 		n++
 		began := time.Now()
 		last, err = b.dialogues(d, s, t, p, n)
@@ -84,7 +84,7 @@ func (b *bench) dialogues(d dialogue, s *sample.Samplers, t *train.Trainer, p *p
 	after := s.Stats() // waits for nothing: no request is under way
 	compared := batch.Compare(groups)
 	advantages := batch.Advantages{}.Of(compared.Groups)
-	x, dropped := compared.Rows(advantages, batch.Options{}), compared.Left(advantages)
+	x, dropped := compared.Rows(advantages, batch.Options{}), compared.GroupStats(advantages)
 	if len(x.Rows) != d.tasks*d.group || x.NumTrained() != d.tasks*d.group*d.turns*d.completion {
 		return nil, fmt.Errorf("%d rows with %d trained tokens were made of %d episodes: %+v", len(x.Rows), x.NumTrained(), d.tasks*d.group, dropped)
 	}
@@ -94,7 +94,7 @@ func (b *bench) dialogues(d dialogue, s *sample.Samplers, t *train.Trainer, p *p
 		return nil, err
 	}
 	trained := time.Now()
-	_, compiling := t.Made()
+	_, compiling := t.CompileStats()
 	if err := p.Publish(); err != nil {
 		return nil, err
 	}

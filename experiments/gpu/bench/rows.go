@@ -47,7 +47,7 @@ func (b *bench) steps(o train.Options, x batch.Batch, warm, repeat int) (row, er
 		return row{}, err
 	}
 	var stats batch.StepStats
-	r, err := timed(warm, repeat, func() error {
+	r, err := timeRuns(warm, repeat, func() error {
 		stats, err = t.Step(background, x, batch.Objective{}, batch.Update{Rate: 1e-5, MaxGradNorm: 1})
 		return err
 	})
@@ -104,8 +104,8 @@ func (b *bench) tree(int) (row, error) {
 	return b.steps(b.options(n), x, 2, b.repeat)
 }
 
-// unshared is tree with the prefix in each row.
-func (b *bench) unshared(int) (row, error) {
+// repeatPrefix is tree with the prefix in each row.
+func (b *bench) repeatPrefix(int) (row, error) {
 	_, _, prefix, n, length := b.sizes()
 	var x batch.Batch
 	for i := range n {

@@ -18,13 +18,13 @@ func (b *bench) sampler(slots, context, prefix, atOnce int) (*sample.Samplers, e
 	return sample.NewSamplers(b.engine, b.spec, b.weights, sample.Options{Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
 }
 
-// adapted is sampler with an adapter.
-func (b *bench) adapted(slots, context, prefix, atOnce int) (*sample.Samplers, error) {
+// adapterSampler is sampler with an adapter.
+func (b *bench) adapterSampler(slots, context, prefix, atOnce int) (*sample.Samplers, error) {
 	s, err := sample.NewSamplers(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
 	if err != nil {
 		return nil, err
 	}
-	flat := b.trained(0.005)
+	flat := b.trainedAdapter(0.005)
 	adapter, err := b.engine.Upload(flat, len(flat))
 	if err == nil {
 		defer engine.Free(adapter)
@@ -37,8 +37,8 @@ func (b *bench) adapted(slots, context, prefix, atOnce int) (*sample.Samplers, e
 	return s, nil
 }
 
-// trained is an adapter as large as a training's: fresh A, and B of about a size.
-func (b *bench) trained(size float64) []float32 {
+// trainedAdapter is an adapter as large as a training's: fresh A, and B of about a size.
+func (b *bench) trainedAdapter(size float64) []float32 {
 	flat := train.NewState(b.spec, b.lora, 1).Adapter
 	pieces, _ := b.lora.Pieces(b.spec)
 	for _, p := range pieces {
@@ -109,7 +109,7 @@ func (b *bench) decode(d decoding) (row, error) {
 	}
 	make := b.sampler
 	if d.adapted {
-		make = b.adapted
+		make = b.adapterSampler
 	}
 	s, err := make(d.slots, d.context+half, d.prefix, d.atOnce)
 	if err != nil {
@@ -130,7 +130,7 @@ func (b *bench) decode(d decoding) (row, error) {
 	}
 	var steps []float64
 	var each []float64
-	r, err := timed(2, b.repeat, func() error {
+	r, err := timeRuns(2, b.repeat, func() error {
 		shortMs, shortSteps, err := completions(short)
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (b *bench) sample(tokens int, adapted bool) (row, error) {
 	}
 	start, make := time.Now(), b.sampler
 	if adapted {
-		make = b.adapted
+		make = b.adapterSampler
 	}
 	s, err := make(slots, text+tokens+2, prefix, 0)
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *bench) sample(tokens int, adapted bool) (row, error) {
 	}
 	defer s.Close()
 	compile, salt := time.Since(start).Seconds(), 0
-	r, err := timed(1, min(3, b.repeat), func() error {
+	r, err := timeRuns(1, min(3, b.repeat), func() error {
 		var requests []policy.Request
 		for i := range s.NumSlots() {
 			salt++
@@ -198,7 +198,7 @@ func (b *bench) prefill(int) (row, error) {
 	defer s.Close()
 	compile := time.Since(start).Seconds()
 	before, salt := s.Stats(), 0
-	r, err := timed(1, min(3, b.repeat), func() error {
+	r, err := timeRuns(1, min(3, b.repeat), func() error {
 		var requests []policy.Request
 		for i := range s.NumSlots() {
 			salt++
@@ -239,7 +239,7 @@ func (b *bench) chunks(int) (row, error) {
 	n := s.NumSlots()
 	decoders, salt := n-n/4, 0
 	var stalls, rates, firsts []float64 // ms, tokens/s, ms until a result's first token
-	r, err := timed(1, min(2, b.repeat), func() error {
+	r, err := timeRuns(1, min(2, b.repeat), func() error {
 		var requests []policy.Request
 		for i := range n {
 			salt++

@@ -29,7 +29,7 @@ func (b *bench) serving(streams int) (row, error) {
 	streams = b.atOnce(streams)
 	salt := 100
 	var bare, served, bareFirst, servedFirst []float64
-	r, err := timed(1, b.repeat, func() error {
+	r, err := timeRuns(1, b.repeat, func() error {
 		salt += 2 * streams
 		first, whole, err := b.bareStreams(x.sampler, streams, x.prompt, x.tokens, salt)
 		if err != nil {

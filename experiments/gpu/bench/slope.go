@@ -30,7 +30,7 @@ func (b *bench) slope(int) (row, error) {
 	}
 	defer engine.Free(weights...)
 	trained, err := b.decoderOf(b.spec, func(in []*Node) *model.Decoder {
-		return model.NewAdapted(b.spec, in[:len(in)-1], b.lora, in[len(in)-1])
+		return model.NewAdapterDecoder(b.spec, in[:len(in)-1], b.lora, in[len(in)-1])
 	},
 		append(b.spec.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(a.Size())}))
 	if err != nil {
@@ -50,7 +50,9 @@ func (b *bench) slope(int) (row, error) {
 		return row{}, err
 	}
 	defer func() { engine.Free(exactWeights...) }()
-	reference, err := b.decoderOf(exact, func(in []*Node) *model.Decoder { return model.NewAdapted(exact, in[:len(in)-1], b.lora, in[len(in)-1]) },
+	reference, err := b.decoderOf(exact, func(in []*Node) *model.Decoder {
+		return model.NewAdapterDecoder(exact, in[:len(in)-1], b.lora, in[len(in)-1])
+	},
 		append(exact.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(a.Size())}))
 	if err != nil {
 		return row{}, err
@@ -59,7 +61,7 @@ func (b *bench) slope(int) (row, error) {
 	for _, size := range []float64{2e-5, 1e-4, 3e-4, 1e-3} {
 		var got, train, want change
 		for version := range 2 {
-			flat := b.stepped(size, version+1)
+			flat := b.stepAdapter(size, version+1)
 			adapter, err := b.engine.Upload(flat, len(flat))
 			if err != nil {
 				return r, err
@@ -107,8 +109,8 @@ func (x change) slope(exact change) (slope, err float64) {
 	return of(0, len(exact[0])), math.Sqrt(max(0, squares-mean*mean) / (slopeBatches - 1))
 }
 
-// stepped is an adapter of fresh A whose B are of a size, up or down as a seed says.
-func (b *bench) stepped(size float64, seed int) []float32 {
+// stepAdapter is an adapter of fresh A whose B are of a size, up or down as a seed says.
+func (b *bench) stepAdapter(size float64, seed int) []float32 {
 	flat := train.NewState(b.spec, b.lora, 1).Adapter
 	pieces, _ := b.lora.Pieces(b.spec)
 	for _, p := range pieces {
@@ -217,19 +219,19 @@ func (b *bench) logits(p *engine.Program, held []engine.Buffer) (all []float32, 
 
 // checksum is how long it takes to compare what sampler and trainer hold, and whether it is the same.
 func (b *bench) checksum(int) (row, error) {
-	s, err := b.adapted(64, 256, 0, 0)
+	s, err := b.adapterSampler(64, 256, 0, 0)
 	if err != nil {
 		return row{}, err
 	}
 	defer s.Close()
 	state := train.NewState(b.spec, b.lora, 1)
-	state.Adapter = b.trained(0.005)
+	state.Adapter = b.trainedAdapter(0.005)
 	t, err := train.New(b.engine, b.spec, b.weights, state, train.Options{LoRA: b.lora})
 	if err != nil {
 		return row{}, err
 	}
 	var held, want []uint64
-	r, err := timed(1, b.repeat, func() error {
+	r, err := timeRuns(1, b.repeat, func() error {
 		if held, err = s.Checksums(); err == nil {
 			want, err = t.AdapterChecksums()
 		}

@@ -59,7 +59,7 @@ func (b *bench) shared(streams int) (row, error) {
 	var whole, coldFirst, first []float64
 	var coldFed, fed int
 	salt := 100
-	r, err := timed(1, b.repeat, func() error {
+	r, err := timeRuns(1, b.repeat, func() error {
 		salt += 2*streams + 2
 		beginning := b.tokens(x.prompt-x.own, salt)
 		ask := func(n, salt int) ([]float64, float64, int, error) {
@@ -114,7 +114,7 @@ func (b *bench) spread(streams int) (row, error) {
 	}
 	var first []float64
 	var whole float64
-	r, err := timed(0, 1, func() (err error) {
+	r, err := timeRuns(0, 1, func() (err error) {
 		salt++
 		first, whole, err = b.clients(x, streams, rounds, salt, one)
 		return err

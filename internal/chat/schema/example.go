@@ -162,7 +162,7 @@ func (d *drawer) kind(all []*jsonschema.Schema) string {
 		kinds = slices.DeleteFunc(kinds, func(k string) bool { return !slices.Contains(own, k) })
 	}
 	if !stated {
-		return kindSpoken(all)
+		return kindText(all)
 	}
 	if len(kinds) > 1 {
 		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "null" })
@@ -173,7 +173,7 @@ func (d *drawer) kind(all []*jsonschema.Schema) string {
 	return kinds[d.r.IntN(len(kinds))]
 }
 
-func kindSpoken(all []*jsonschema.Schema) string {
+func kindText(all []*jsonschema.Schema) string {
 	for _, s := range all {
 		switch {
 		case len(s.Properties)+len(s.Required)+len(s.PatternProperties) > 0 || s.MinProperties != nil:

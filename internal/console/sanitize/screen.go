@@ -17,10 +17,10 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// Hidden reports whether a terminal would obey a character, or not show it: controls (C0, DEL, C1), text direction, zero
+// IsHidden reports whether a terminal would obey a character, or not show it: controls (C0, DEL, C1), text direction, zero
 // widths, tags, and the line ends that are not \n. New lines and tabs stay, and so do the joiners U+200C and U+200D, which
 // Persian and emoji are written with.
-func Hidden(r rune) bool {
+func IsHidden(r rune) bool {
 	if ' ' <= r && r <= '~' { // most characters; the tables below take their time
 		return false
 	}
@@ -33,11 +33,11 @@ func Hidden(r rune) bool {
 
 // Text is a text without hidden characters. Bytes that are no UTF-8 become U+FFFD: a terminal of another encoding takes
 // some of them for controls.
-func Text(text string) string { return Escape(text, Hidden) }
+func Text(text string) string { return Escape(text, IsHidden) }
 
 // Line is Text on one line, without tabs: a cell of a table, a name.
 func Line(text string) string {
-	return Escape(text, func(r rune) bool { return r == '\n' || r == '\t' || Hidden(r) })
+	return Escape(text, func(r rune) bool { return r == '\n' || r == '\t' || IsHidden(r) })
 }
 
 // Escape writes the characters that hidden names as JSON does: \n, \t and \r by their letters, others as UTF-16 in \uXXXX.

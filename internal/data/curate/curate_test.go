@@ -326,12 +326,12 @@ func TestRules(t *testing.T) {
 		if !slices.Equal(got, want) || out.Looked != 8 || out.Left != 8-len(want) {
 			t.Errorf("%+v: rejected %v, want %v (%+v)", tc.rules, got, want, out)
 		}
-		for _, name := range tc.rules.named() { // also one that refuses nothing is told of
+		for _, name := range tc.rules.names() { // also one that refuses nothing is told of
 			if _, told := out.Rejected[name]; !told {
 				t.Errorf("%+v: nothing is told of the rule %s", tc.rules, name)
 			}
 		}
-		if len(out.Rejected) != len(tc.rules.named()) || out.Spared != map[bool]int{true: 1}[tc.rules.Wanted != nil && tc.want == ""] {
+		if len(out.Rejected) != len(tc.rules.names()) || out.Spared != map[bool]int{true: 1}[tc.rules.Wanted != nil && tc.want == ""] {
 			t.Errorf("%+v: %+v", tc.rules, out)
 		}
 		if tc.rules.NoToolError && out.Unknown != 1 {

@@ -30,10 +30,10 @@ func TestEditsVoidTheProof(t *testing.T) {
 			do(t, c, op)
 		}
 		for _, x := range c.Traces() {
-			if strings.HasPrefix(x.ID, "passed") && (hasTerm(&x.Row, "checks") || hasTerm(&x.Row, "judge") || !x.Edited || x.Row.NotDemonstrated() != "") {
+			if strings.HasPrefix(x.ID, "passed") && (hasTerm(&x.Row, "checks") || hasTerm(&x.Row, "judge") || !x.Edited || x.Row.WhyNoDemonstration() != "") {
 				t.Errorf("%s: %s keeps %+v", op.Do, x.ID, x.Row.Terms)
 			}
-			if strings.HasPrefix(x.ID, "failed") && (x.Row.NotDemonstrated() != "failed checks[0]" || hasTerm(&x.Row, "judge")) {
+			if strings.HasPrefix(x.ID, "failed") && (x.Row.WhyNoDemonstration() != "failed checks[0]" || hasTerm(&x.Row, "judge")) {
 				t.Errorf("%s: %s is learnt from: %+v", op.Do, x.ID, x.Row.Terms)
 			}
 		}
@@ -48,7 +48,7 @@ func TestEditsVoidTheProof(t *testing.T) {
 			t.Errorf("%s: %s", op.Do, x.Why)
 		}
 		do(t, c, Op{Do: Accept, Trace: "failed"})
-		if x, _ := c.Trace("failed"); x.Row.NotDemonstrated() != "" || len(x.Row.Terms) != 0 {
+		if x, _ := c.Trace("failed"); x.Row.WhyNoDemonstration() != "" || len(x.Row.Terms) != 0 {
 			t.Errorf("%s: a person's word does not count: %+v", op.Do, x.Row.Terms)
 		}
 	}
@@ -56,7 +56,7 @@ func TestEditsVoidTheProof(t *testing.T) {
 	r.Outcome, r.Terms = trajectory.OK, []trajectory.Term{{Name: "checks", Why: "checks[0]"}}
 	c := fresh(t, r)
 	do(t, c, Op{Do: Accept, Trace: "failed"})
-	if x, _ := c.Trace("failed"); x.Row.NotDemonstrated() == "" || x.Edited {
+	if x, _ := c.Trace("failed"); x.Row.WhyNoDemonstration() == "" || x.Edited {
 		t.Error("a trace that was not edited is as it was measured")
 	}
 	do(t, c, Op{Do: Undo, Of: 1})

@@ -36,7 +36,7 @@ func TestRedact(t *testing.T) {
 	if tell(x.Row.Messages[2:]) != `t:{"sent":["[EMAIL_1]"]}|a:Sent to [EMAIL_1].` || x.Row.Messages[0].Content != "Write to [EMAIL_1], password: [SECRET_1]" {
 		t.Errorf("%s", tell(x.Row.Messages))
 	}
-	if x.Row.NotDemonstrated() != "" || !hasTerm(&x.Row, "checks") || x.Edited {
+	if x.Row.WhyNoDemonstration() != "" || !hasTerm(&x.Row, "checks") || x.Edited {
 		t.Errorf("what was proven of a value is proven of its placeholder: %+v", x.Row.Terms)
 	}
 	i := slices.IndexFunc(found.Values, func(v Redacted) bool { return v.Trace == "x" && v.Kind == Email })

@@ -30,8 +30,8 @@ type Rules struct {
 	Wanted func(*dataset.Row) []string
 }
 
-// named are the rules that are asked for.
-func (r Rules) named() (names []string) {
+// names are the rules that are asked for.
+func (r Rules) names() (names []string) {
 	for name, asked := range map[string]bool{"checks passed": r.ChecksPassed, "schema valid": r.SchemaValid, noToolError: r.NoToolError, "most turns": r.MaxTurns > 0,
 		"judge": r.MinJudge > 0, "rating": r.MinRating > 0, "near copy": r.Near > 0, "balance by tool": r.PerTool > 0, "balance by length": r.PerLength > 0} {
 		if asked {
@@ -58,7 +58,7 @@ func (c *Curation) Apply(r Rules) (Ruled, error) {
 	if r.Near < 0 || r.Near > 1 {
 		return out, &fault.Error{Code: fault.CodeUsage, What: "a similarity is above 0 and at most 1", Where: fmt.Sprint(r.Near)}
 	}
-	for _, name := range r.named() {
+	for _, name := range r.names() {
 		out.Rejected[name] = 0
 	}
 	checker := NewChecker()
@@ -122,7 +122,7 @@ func (r Ruled) Text() string {
 
 // refuses says which rule refuses a trace by itself, and why.
 func (r Rules) refuses(t *Trace, checker *Checker) (rule, why string) {
-	if why := t.Row.NotDemonstrated(); r.ChecksPassed && why != "" {
+	if why := t.Row.WhyNoDemonstration(); r.ChecksPassed && why != "" {
 		return "checks passed", why
 	}
 	if r.ChecksPassed && t.Edited {
@@ -137,7 +137,7 @@ func (r Rules) refuses(t *Trace, checker *Checker) (rule, why string) {
 		}
 	}
 	if r.NoToolError {
-		if why := r.unwanted(&t.Row); why != "" {
+		if why := r.unwantedFailure(&t.Row); why != "" {
 			return noToolError, why
 		}
 	}
@@ -158,8 +158,8 @@ func (r Rules) refuses(t *Trace, checker *Checker) (rule, why string) {
 	return "", ""
 }
 
-// unwanted is the first call that failed and that the scenario does not want to fail, "" where there is none.
-func (r Rules) unwanted(row *dataset.Row) string {
+// unwantedFailure is the first call that failed and that the scenario does not want to fail, "" where there is none.
+func (r Rules) unwantedFailure(row *dataset.Row) string {
 	failed, _ := toolErrors(row)
 	if len(failed) == 0 {
 		return ""
@@ -273,7 +273,7 @@ func (r Rules) tooMany(list []*Trace) map[*Trace][2]string {
 	out := map[*Trace][2]string{}
 	tools, lengths := map[string]int{}, map[int]int{}
 	for _, t := range byWorth(list) {
-		called, length := toolsCalled(&t.Row), lengthOf(&t.Row)
+		called, length := calledTools(&t.Row), lengthOf(&t.Row)
 		full := r.PerTool > 0 && len(called) > 0 && !slices.ContainsFunc(called, func(name string) bool { return tools[name] < r.PerTool })
 		if t.Status != Accepted {
 			if full {
@@ -293,7 +293,7 @@ func (r Rules) tooMany(list []*Trace) map[*Trace][2]string {
 	return out
 }
 
-func toolsCalled(r *dataset.Row) []string {
+func calledTools(r *dataset.Row) []string {
 	names := map[string]bool{}
 	for _, m := range r.Messages[r.Opening:] {
 		for _, c := range m.ToolCalls {

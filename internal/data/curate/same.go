@@ -57,9 +57,9 @@ func (k known) anywhere() bool {
 	return slices.Contains([]string{Phone, Card, IBAN, SSN}, k.kind) && len(k.code+k.plain) >= fewest && k.plain != ""
 }
 
-// spelt are the stretches of a text that say a value with other marks between its digits, or none, whatever stands around them. squeezed
+// findSpelling are the stretches of a text that say a value with other marks between its digits, or none, whatever stands around them. squeezed
 // and at are of squeeze; the value is one to be found anywhere.
-func (k known) spelt(text, squeezed string, at []int) (out []string) {
+func (k known) findSpelling(text, squeezed string, at []int) (out []string) {
 	begins := []string{""}
 	if k.kind == Phone {
 		begins = []string{"0", ""}

@@ -42,11 +42,11 @@ var rules = []rule{
 	{Phone, regexp.MustCompile(`\+\d[\d ().\x{00A0}/-]{6,20}\d`), "", phone},
 	{Phone, regexp.MustCompile(`\(\d{3}\) ?\d{3}[-. ]\d{4}\b`), "", phone},
 	{Phone, regexp.MustCompile(`\b\d{3}-\d{3}-\d{4}\b`), "", phone},
-	{Phone, regexp.MustCompile(`(?:(?i:(?:\b|_)(?:phone|tel|telephone|telefon|telefono|mobile|cell[_ ]?phone|fax|whatsapp))|[a-z](?:Phone|Tel|Telephone|Telefon|Mobile|Fax|Whats[Aa]pp))(?i:[_ ]?(?:number|no))?\b[^\d\n+]{0,24}?(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneNamed},
-	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|dial)(?:\s+(?:me|us|him|her|them|you|back|up|at|on|my|our|the|cell|desk|office|number|line|directly|now))+[\s:]+(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneNamed},
-	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|cell|dial)\b[^\d\n+]{0,12}?(\(?\d{1,4}[) .\x{00A0}/-]{1,2}\d[\d ().\x{00A0}/-]{4,14}\d)`), "", phoneNamed},
-	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|dial)\s+(?:(?:[\pL'.]+\s+){0,3}(?:at|on)[\s:]+)?(0\d{8,11})\b`), "", phoneNamed}, // with the prefix of a trunk
-	{Phone, regexp.MustCompile(`(?i)(?:\b|_)cell\b[^\d\n+]{0,12}?([2-9]\d{2}[2-9]\d{6})\b`), "", phone},                                        // of North America
+	{Phone, regexp.MustCompile(`(?:(?i:(?:\b|_)(?:phone|tel|telephone|telefon|telefono|mobile|cell[_ ]?phone|fax|whatsapp))|[a-z](?:Phone|Tel|Telephone|Telefon|Mobile|Fax|Whats[Aa]pp))(?i:[_ ]?(?:number|no))?\b[^\d\n+]{0,24}?(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneAfterLabel},
+	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|dial)(?:\s+(?:me|us|him|her|them|you|back|up|at|on|my|our|the|cell|desk|office|number|line|directly|now))+[\s:]+(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneAfterLabel},
+	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|cell|dial)\b[^\d\n+]{0,12}?(\(?\d{1,4}[) .\x{00A0}/-]{1,2}\d[\d ().\x{00A0}/-]{4,14}\d)`), "", phoneAfterLabel},
+	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|dial)\s+(?:(?:[\pL'.]+\s+){0,3}(?:at|on)[\s:]+)?(0\d{8,11})\b`), "", phoneAfterLabel}, // with the prefix of a trunk
+	{Phone, regexp.MustCompile(`(?i)(?:\b|_)cell\b[^\d\n+]{0,12}?([2-9]\d{2}[2-9]\d{6})\b`), "", phone},                                             // of North America
 	{SSN, regexp.MustCompile(`(?:(?i:(?:\b|_)(?:ssn|social[_ -]?security(?:[_ -]?(?:number|no\.?))?))|[a-z](?:Ssn|SSN))\b[^\d\n]{0,12}(\d{3}[ -]?\d{2}[ -]?\d{4})\b`), "", ssn},
 	{SSN, regexp.MustCompile(`\b\d{3}-\d{2}-\d{4}\b`), "", ssn},
 	{IP, regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}`), "", ipv4},
@@ -229,9 +229,9 @@ func phone(before, value, behind string) int {
 	return whole(n >= 8 && n <= 15 && !joined && !part && !date, value)
 }
 
-// phoneNamed is a number behind a word that says so, and none of a time (seconds or milliseconds since 1970, a day as YYYYMMDD) nor one
+// phoneAfterLabel is a number behind a word that says so, and none of a time (seconds or milliseconds since 1970, a day as YYYYMMDD) nor one
 // that stands for another (anonymous).
-func phoneNamed(before, value, behind string) int {
+func phoneAfterLabel(before, value, behind string) int {
 	if stamp.MatchString(value) {
 		return 0
 	}

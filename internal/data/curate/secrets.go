@@ -36,7 +36,7 @@ type Found struct {
 // Secrets are found in other encodings too.
 func Find(text string) []Found {
 	out := plain(text)
-	for _, f := range encoded(text) {
+	for _, f := range findEncoded(text) {
 		out = slices.DeleteFunc(out, func(x Found) bool { return x.Start < f.End && f.Start < x.End })
 		out = append(out, f)
 	}
@@ -126,7 +126,7 @@ func Values(texts []string, o RedactOptions) []Value {
 		}
 		squeezed, at := squeeze(text)
 		for _, k := range numbers {
-			for _, spelt := range k.spelt(text, squeezed, at) {
+			for _, spelt := range k.findSpelling(text, squeezed, at) {
 				if !slices.Contains(o.Known, spelt) {
 					add(Value{Kind: k.kind, Text: spelt, Placeholder: k.placeholder})
 				}

@@ -51,9 +51,9 @@ type Result struct {
 	Error  string                `json:"error,omitempty"`
 }
 
-// NotDemonstrated says why a row shows nothing to imitate, or "": an episode that did not end by itself, or whose
+// WhyNoDemonstration says why a row shows nothing to imitate, or "": an episode that did not end by itself, or whose
 // scenario's checks it failed.
-func (r Row) NotDemonstrated() string {
+func (r Row) WhyNoDemonstration() string {
 	if r.Outcome != "" && r.Outcome != trajectory.OK {
 		return "outcome " + string(r.Outcome)
 	}

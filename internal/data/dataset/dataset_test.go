@@ -20,7 +20,7 @@ func TestNotDemonstrated(t *testing.T) {
 		{Row{Messages: []chat.Message{{Role: chat.User}}}, "no assistant message"},
 		{Row{Messages: said, Opening: 1}, "no assistant message"},
 	} {
-		if got := tc.row.NotDemonstrated(); got != tc.want {
+		if got := tc.row.WhyNoDemonstration(); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.row, got, tc.want)
 		}
 	}

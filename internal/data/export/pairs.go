@@ -53,7 +53,7 @@ func (p *pairs) add(r *dataset.Row) error {
 	if p.passed[key] == nil && p.failed[key] == nil {
 		p.order = append(p.order, key)
 	}
-	if r.NotDemonstrated() == "" {
+	if r.WhyNoDemonstration() == "" {
 		p.passed[key] = append(p.passed[key], r)
 	} else {
 		p.failed[key] = append(p.failed[key], r)
@@ -103,7 +103,7 @@ func (p *pairs) write(good, bad *dataset.Row) error {
 	dst = dataset.AppendMessagesObjects(append(dst, `,"chosen":`...), good.Messages[cut:])
 	dst = dataset.AppendMessagesObjects(append(dst, `,"rejected":`...), bad.Messages[cut:])
 	dst = texts(append(dst, `,"tools":`...), good.Tools)
-	for _, m := range [][2]string{{"scenario_id", good.ScenarioID}, {"chosen_id", good.ID}, {"rejected_id", bad.ID}, {"rejected_why", bad.NotDemonstrated()}} {
+	for _, m := range [][2]string{{"scenario_id", good.ScenarioID}, {"chosen_id", good.ID}, {"rejected_id", bad.ID}, {"rejected_why", bad.WhyNoDemonstration()}} {
 		dst = append(append(append(dst, `,"`...), m[0]...), `":`...)
 		dst = chat.AppendString(dst, m[1], false)
 	}

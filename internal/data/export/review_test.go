@@ -44,7 +44,7 @@ func TestSTSNames(t *testing.T) {
 func TestPairsOfOtherTools(t *testing.T) {
 	rows := rivals()
 	for i := range rows {
-		if rows[i].NotDemonstrated() != "" {
+		if rows[i].WhyNoDemonstration() != "" {
 			rows[i].Tools = []chat.Tool{{Name: "other"}}
 		}
 	}

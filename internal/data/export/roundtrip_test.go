@@ -62,7 +62,7 @@ func TestNoFormLosesTheOutcomeOrTheMask(t *testing.T) {
 			if r.ID == given[1].ID {
 				want = given[1]
 			}
-			if r.NotDemonstrated() != want.NotDemonstrated() || r.ScenarioID != want.ScenarioID || r.Scenario != want.Scenario ||
+			if r.WhyNoDemonstration() != want.WhyNoDemonstration() || r.ScenarioID != want.ScenarioID || r.Scenario != want.Scenario ||
 				!reflect.DeepEqual(r.Terms, want.Terms) || !reflect.DeepEqual(r.Results, want.Results) || !reflect.DeepEqual(r.Usage, want.Usage) {
 				t.Errorf("%s:\n got  %+v\n want %+v", f.name, r, want)
 			}

@@ -164,16 +164,16 @@ func (a *assembler) each(c *parquet.Column, f func(i int)) {
 		return
 	}
 	for i := 0; ; i++ {
-		left := a.left(c)
+		left := a.remaining(c)
 		f(i)
-		if v, there = a.peek(c); !there || v.RepetitionLevel() != c.MaxRepetitionLevel() || a.left(c) == left {
+		if v, there = a.peek(c); !there || v.RepetitionLevel() != c.MaxRepetitionLevel() || a.remaining(c) == left {
 			return
 		}
 	}
 }
 
-// left is how many values of a column's first leaf are not yet written.
-func (a *assembler) left(c *parquet.Column) int {
+// remaining is how many values of a column's first leaf are not yet written.
+func (a *assembler) remaining(c *parquet.Column) int {
 	if i := firstLeaf(c); i >= 0 && i < len(a.values) {
 		return len(a.values[i])
 	}

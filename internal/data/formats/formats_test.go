@@ -290,7 +290,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("%d rows, %+v, %v", len(rows), report, err)
 		}
 		for _, r := range rows {
-			r.NotDemonstrated()
+			r.WhyNoDemonstration()
 			r.UnknownTool(r.Tools)
 			again(t, "row", r)
 		}

@@ -388,7 +388,7 @@ func (c *conversation) callOf(v jsontext.Value) (chat.ToolCall, error) {
 	case given.Kind() == '{' && given.IsValid():
 		call.Arguments = string(given)
 		if object {
-			call.Arguments = string(withoutFilling(given, schemaNamed(c.tools, call.Name)))
+			call.Arguments = string(withoutFilling(given, argumentsSchema(c.tools, call.Name)))
 		}
 	default:
 		return call, refuse(badArguments, "of %q: %.60q", call.Name, string(given))

@@ -125,8 +125,8 @@ func allowsNull(schema *chat.Object) bool {
 	return false
 }
 
-// schemaNamed is the schema of the arguments of a tool, nil where none is known.
-func schemaNamed(tools []chat.Tool, name string) *chat.Object {
+// argumentsSchema is the schema of the arguments of a tool, nil where none is known.
+func argumentsSchema(tools []chat.Tool, name string) *chat.Object {
 	i := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == name })
 	if i < 0 {
 		return nil

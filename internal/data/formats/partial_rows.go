@@ -81,7 +81,7 @@ func unsaid(row *dataset.Row) (aside []string) {
 
 // unknownOf is a value of an answer of a row that no prompt and no result says, "" where each may be known, or is not learnt.
 func unknownOf(row *dataset.Row) string {
-	if row.Outcome != "" && row.NotDemonstrated() != "" {
+	if row.Outcome != "" && row.WhyNoDemonstration() != "" {
 		return ""
 	}
 	value, _ := known.Unknown(row.Messages, row.Tools, row.Trains)
@@ -103,7 +103,7 @@ func (r *Report) leaveAside(x *item) {
 }
 
 // AsideLines say what is left aside, the most frequent first, and how many answers could not be known.
-func (r *Report) AsideLines() []string { return append(r.leftAside(), r.unknownLines()...) }
+func (r *Report) AsideLines() []string { return append(r.omissions(), r.unknownLines()...) }
 
 func (r *Report) unknownLines() []string {
 	if r.Unknown == nil {
@@ -113,7 +113,7 @@ func (r *Report) unknownLines() []string {
 		fault.Count(r.Unknown.Rows, "row")+map[bool]string{true: " teaches", false: " teach"}[r.Unknown.Rows == 1], r.Unknown.Value, r.Unknown.First)}
 }
 
-func (r *Report) leftAside() []string {
+func (r *Report) omissions() []string {
 	const shown = 12
 	all := fault.Asides{}
 	for what, of := range r.Aside {

@@ -76,7 +76,7 @@ func TestRefusalsAreAnswersAndEmptyAnswersAreNotLearnt(t *testing.T) {
 		if got := report.Aside[emptyAnswer] != nil; got != x.empty {
 			t.Errorf("%s: told of an empty answer: %v, want %v", x.name, got, x.empty)
 		}
-		if x.empty && x.learnt == "" && rows[0].NotDemonstrated() == "" {
+		if x.empty && x.learnt == "" && rows[0].WhyNoDemonstration() == "" {
 			t.Errorf("%s: it has something to learn", x.name)
 		}
 	}

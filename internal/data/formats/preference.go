@@ -111,7 +111,7 @@ func pairOf(line []byte) (p Pair, aside []string, err error) {
 			setApart(r)
 			aside = append(aside, unsaid(r)...)
 		}
-		if r.NotDemonstrated() != "" {
+		if r.WhyNoDemonstration() != "" {
 			return p, nil, refuse(noMessages, "a side in which the assistant says nothing of its own")
 		}
 	}

@@ -112,7 +112,7 @@ type token struct {
 }
 
 func split(text string) (out []token) {
-	text = joined(text)
+	text = joinThousands(text)
 	begins, quoted := true, false
 	for i, runes := 0, []rune(text); i < len(runes); {
 		r := runes[i]
@@ -138,8 +138,8 @@ func split(text string) (out []token) {
 	return out
 }
 
-// joined is a text whose thousands are not set apart.
-func joined(text string) string {
+// joinThousands is a text whose thousands are not set apart.
+func joinThousands(text string) string {
 	out := []rune{}
 	runes := []rune(text)
 	digit := func(i int) bool { return i >= 0 && i < len(runes) && unicode.IsDigit(runes[i]) }

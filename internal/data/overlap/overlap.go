@@ -42,8 +42,8 @@ type Near struct {
 	Source     Source  `json:"source"`      // the nearest; with the same values, where there is one
 }
 
-// Said is what the user says in a conversation, turn below turn.
-func Said(messages []chat.Message) string {
+// UserText is what the user says in a conversation, turn below turn.
+func UserText(messages []chat.Message) string {
 	var out []string
 	for _, m := range messages {
 		if m.Role == chat.User {
@@ -55,7 +55,7 @@ func Said(messages []chat.Message) string {
 
 // TextOf is what a scenario is compared by: what its user says, and, of a simulated one, wants and knows.
 func TextOf(s *scenario.Scenario) string {
-	parts := []string{Said(s.Opening())}
+	parts := []string{UserText(s.Opening())}
 	if u := s.User; u != nil {
 		parts = append(parts, u.Goal, string(u.Knows))
 		if u.HasScript() {

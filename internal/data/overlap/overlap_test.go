@@ -12,7 +12,7 @@ import (
 )
 
 func TestSaid(t *testing.T) {
-	got := Said([]chat.Message{{Role: chat.System, Content: "be brief"}, {Role: chat.User, Content: "Add a hat."}, {Role: chat.Assistant, Content: "Done."}, {Role: chat.User, Content: "And a boat."}})
+	got := UserText([]chat.Message{{Role: chat.System, Content: "be brief"}, {Role: chat.User, Content: "Add a hat."}, {Role: chat.Assistant, Content: "Done."}, {Role: chat.User, Content: "And a boat."}})
 	if got != "Add a hat.\nAnd a boat." {
 		t.Errorf("%q", got)
 	}

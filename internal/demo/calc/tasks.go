@@ -64,7 +64,7 @@ type Tasks struct {
 // Execute executes the drafts of all splits on a live server. dropped is told of each that fails there.
 func Execute(ctx context.Context, seed uint64, size Size, call func(context.Context, chat.ToolCall) trajectory.ToolResult, dropped func(task string, err error)) (Tasks, error) {
 	t := Tasks{Size: size}
-	shown := shownKinds(seed, size.ShownKinds)
+	shown := drawKinds(seed, size.ShownKinds)
 	execute := func(drafts []Draft, keep func(scenario.Scenario, []chat.Message)) error {
 		for _, draft := range drafts {
 			if shown != nil {
@@ -101,8 +101,8 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 	return t, execute(generate(kindsOf(size.Few), seed, scenario.Validation, size.Validation), func(s scenario.Scenario, _ []chat.Message) { t.Validation = append(t.Validation, s) })
 }
 
-// shownKinds are n kinds drawn by the seed, or nil for all.
-func shownKinds(seed uint64, n int) map[string]bool {
+// drawKinds are n kinds drawn by the seed, or nil for all.
+func drawKinds(seed uint64, n int) map[string]bool {
 	if n <= 0 {
 		return nil
 	}

@@ -194,7 +194,7 @@ func (k thinKernel) text() string {
 	}
 	a.WriteString("{\n")
 	if k.norms {
-		fmt.Fprintf(a, "\t.shared .align 16 .f32 partial[%d];\n", k.given()/4+16*givenPitch)
+		fmt.Fprintf(a, "\t.shared .align 16 .f32 partial[%d];\n", k.clusterOffset()/4+16*givenPitch)
 	}
 	a.do(".reg .pred %%p<4>")
 	a.do(".reg .b64 %%a<12>")

@@ -19,8 +19,8 @@ const (
 
 // Shared memory has, of each of the 16 rows, the sum of squares of each warp; the barrier that counts what the block was given; and of each row what
 // each block of the cluster gave. Rows are as far apart as keeps them in banks of their own.
-func (k thinKernel) told() int  { return 4 * 16 * (k.warps() | 1) }
-func (k thinKernel) given() int { return k.told() + 16 }
+func (k thinKernel) barrierOffset() int { return 4 * 16 * (k.warps() | 1) }
+func (k thinKernel) clusterOffset() int { return k.barrierOffset() + 16 }
 
 // beginNorm reads what the lane adds and the weights of its columns, and has the block's first thread set up the barrier.
 func (k thinKernel) beginNorm(a *assembler) {
@@ -36,7 +36,7 @@ func (k thinKernel) beginNorm(a *assembler) {
 		a.do("ld.global.nc%s, [%%a9+%d]", k.vector("f32", 2, func(s, i int) string { return fmt.Sprintf("%%w%d", 2*(tile+s)+i) }), 4*8*tile)
 	}
 	a.do("mov.u32 %%r30, partial")
-	a.do("add.s32 %%r28, %%r30, %d", k.told())
+	a.do("add.s32 %%r28, %%r30, %d", k.barrierOffset())
 	a.do("setp.eq.s32 %%p1, %%r0, 0")
 	a.do("@%%p1 mbarrier.init.shared::cta.b64 [%%r28], 1")
 	a.do("@%%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%r28], %d", 4*16*clusterBlocks)
@@ -133,7 +133,7 @@ func (k thinKernel) exchange(a *assembler) {
 		a.do("mad.lo.u32 %%r23, %%r23, %d, %%r26", 4*givenPitch)
 		a.do("mapa.shared::cluster.u32 %%r24, %%r23, %%r22")
 		a.do("mapa.shared::cluster.u32 %%r25, %%r28, %%r22")
-		a.do("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%%r24+%d], %%f5, [%%r25]", k.given())
+		a.do("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%%r24+%d], %%f5, [%%r25]", k.clusterOffset())
 		a.label(fmt.Sprint("tell", first))
 	}
 	a.do("mad.lo.u32 %%r22, %%r2, %d, %%r30", 4*givenPitch)
@@ -142,7 +142,7 @@ func (k thinKernel) exchange(a *assembler) {
 	a.do("mbarrier.try_wait.parity.shared::cta.b64 %%p1, [%%r28], 0")
 	a.do("@!%%p1 bra told")
 	for row := range 2 {
-		at := k.given() + 4*8*givenPitch*row
+		at := k.clusterOffset() + 4*8*givenPitch*row
 		a.do("ld.shared.f32 %%f%d, [%%r22+%d]", 10+row, at)
 		a.do("ld.shared.f32 %%f4, [%%r22+%d]", at+4*clusterBlocks/2)
 		a.do("add.f32 %%f%d, %%f%d, %%f4", 10+row, 10+row)

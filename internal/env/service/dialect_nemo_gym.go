@@ -51,8 +51,8 @@ func (s *Server) nemoGymRoutes() (list []serve.Route) {
 	return list
 }
 
-// Reserved are the names under which NeMo Gym's requests have something else than a tool.
-func Reserved() []string { return []string{"seed_session", "verify", "aggregate_metrics", "mcp"} }
+// ReservedNames are the names under which NeMo Gym's requests have something else than a tool.
+func ReservedNames() []string { return []string{"seed_session", "verify", "aggregate_metrics", "mcp"} }
 
 func gymRefusal(w http.ResponseWriter, status int, err error) {
 	writeJSON(w, status, object{"detail": err.Error()})

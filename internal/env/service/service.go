@@ -130,7 +130,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	err := f.Serve(ctx, l, s.Handler())
 	s.table.drain(0)
-	return errors.Join(err, s.table.lost())
+	return errors.Join(err, s.table.lossError())
 }
 
 func (s *Server) front() serve.Front {
@@ -157,7 +157,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	switch {
 	case s.ending.Load():
 		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "shutting down"})
-	case s.table.lost() != nil:
+	case s.table.lossError() != nil:
 		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "failed"})
 	default:
 		writeJSON(w, http.StatusOK, map[string]string{"status": "healthy"})

@@ -115,8 +115,8 @@ func (x *table) keep(t *trajectory.Trajectory, score trajectory.Score) {
 	}
 }
 
-// lost says why records are lost, nil where none is.
-func (x *table) lost() error {
+// lossError says why records are lost, nil where none is.
+func (x *table) lossError() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.broken

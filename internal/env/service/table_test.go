@@ -147,7 +147,7 @@ func TestLostRecords(t *testing.T) {
 	c.ask(`{"type": "reset", "data": {"scenario": "sum"}}`)
 	c.step(`{"type": "answer", "text": "2"}`)
 	s.table.drain(time.Minute)
-	if err := s.table.lost(); err == nil || err.Error() != "keeping the record of sum/1/0: the disk is full" {
+	if err := s.table.lossError(); err == nil || err.Error() != "keeping the record of sum/1/0: the disk is full" {
 		t.Error(err)
 	}
 }

@@ -71,7 +71,7 @@ func (x *tasks) split(name string) ([]*scenario.Scenario, error) {
 // choose finds the scenario that a client asks for.
 func (x *tasks) choose(a Ask) (*scenario.Scenario, error) {
 	if a.Scenario != "" {
-		return x.named(a)
+		return x.ofAsk(a)
 	}
 	list, err := x.split(a.Split)
 	switch {
@@ -88,7 +88,7 @@ func (x *tasks) choose(a Ask) (*scenario.Scenario, error) {
 	return list[int(x.next.Add(1)-1)%len(list)], nil
 }
 
-func (x *tasks) named(a Ask) (*scenario.Scenario, error) {
+func (x *tasks) ofAsk(a Ask) (*scenario.Scenario, error) {
 	s := x.byID[a.Scenario]
 	if s == nil {
 		meant := ""

@@ -120,9 +120,9 @@ func (e *episode) Tools() []chat.Tool {
 	case !ok:
 		return e.t.Tools
 	case e.o.CompleteTask:
-		return WithCompleteTask(s.Offered())
+		return WithCompleteTask(s.CallableTools())
 	}
-	return s.Offered()
+	return s.CallableTools()
 }
 
 // Take implements Episode.

@@ -51,5 +51,5 @@ type Session interface {
 // Offering is a session whose tools become more as the episode goes on, by a search.
 type Offering interface {
 	Session
-	Offered() []chat.Tool // what can be called now
+	CallableTools() []chat.Tool // what can be called now
 }

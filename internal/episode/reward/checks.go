@@ -187,7 +187,7 @@ func unmetSight(c scenario.Check, saw trajectory.Observation) string {
 	}
 	switch c.Type {
 	case scenario.UnchangedCheck:
-		return unmetUnchanged(saw)
+		return unexpectedChanges(saw)
 	case scenario.CommandCheck:
 		least := 1.0
 		if c.AtLeast != nil {
@@ -224,8 +224,8 @@ func columnOf(rows string) string {
 	return strings.Join(values, "\n")
 }
 
-// unmetUnchanged reads the list of changes that was seen.
-func unmetUnchanged(saw trajectory.Observation) string {
+// unexpectedChanges reads the list of changes that was seen.
+func unexpectedChanges(saw trajectory.Observation) string {
 	var changes []string
 	if err := json.Unmarshal([]byte(saw.Text), &changes); err != nil {
 		return "the record of changes cannot be read: " + err.Error()

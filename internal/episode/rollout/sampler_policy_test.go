@@ -26,7 +26,7 @@ type finds struct {
 	offered []chat.Tool
 }
 
-func (f *finds) Offered() []chat.Tool { return f.offered }
+func (f *finds) CallableTools() []chat.Tool { return f.offered }
 
 func (f *finds) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	f.offered = append(f.offered, chat.Tool{Name: "found"})

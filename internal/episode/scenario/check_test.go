@@ -139,7 +139,7 @@ func TestChecksSurvive(t *testing.T) {
 	if err := scenario.Save(path, rows); err != nil {
 		t.Fatal(err)
 	}
-	again, err := scenario.LoadKept(path)
+	again, err := scenario.LoadCopy(path)
 	if err != nil || !reflect.DeepEqual(rows, again) || again[0].GoldAnswer != "7" {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -195,7 +195,7 @@ func TestLocate(t *testing.T) {
 	if err := scenario.Save(copied, rows); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err := scenario.LoadKept(copied); err != nil || !reflect.DeepEqual(kept, rows) {
+	if kept, err := scenario.LoadCopy(copied); err != nil || !reflect.DeepEqual(kept, rows) {
 		t.Errorf("%+v, %v", kept, err)
 	}
 	if _, err := scenario.Load(copied); err == nil {

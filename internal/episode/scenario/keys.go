@@ -21,7 +21,7 @@ func checkKeys(raw []byte) error {
 	if err := json.Unmarshal(raw, &row); err != nil {
 		return fmt.Errorf("the row is not a JSON object")
 	}
-	if err := checkKnown(row, keysOf(reflect.TypeFor[Scenario]())...); err != nil {
+	if err := checkKeyNames(row, keysOf(reflect.TypeFor[Scenario]())...); err != nil {
 		return err
 	}
 	for key, of := range map[string]reflect.Type{"user": reflect.TypeFor[User](), "provenance": reflect.TypeFor[Provenance]()} {
@@ -32,7 +32,7 @@ func checkKeys(raw []byte) error {
 		if json.Unmarshal(row[key], &object) != nil || object == nil {
 			return fmt.Errorf("%q is not a JSON object", key)
 		}
-		if err := checkKnown(object, keysOf(of)...); err != nil {
+		if err := checkKeyNames(object, keysOf(of)...); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
@@ -51,7 +51,7 @@ func checkKeys(raw []byte) error {
 			if json.Unmarshal(entry, &object) != nil || object == nil {
 				return fmt.Errorf("%s[%d] is not a JSON object", list.key, i)
 			}
-			if err := checkKnown(object, list.keys...); err != nil {
+			if err := checkKeyNames(object, list.keys...); err != nil {
 				return fmt.Errorf("%s[%d]: %w", list.key, i, err)
 			}
 		}
@@ -59,7 +59,7 @@ func checkKeys(raw []byte) error {
 	return nil
 }
 
-func checkKnown(object map[string]json.RawMessage, keys ...string) error {
+func checkKeyNames(object map[string]json.RawMessage, keys ...string) error {
 	var unknown []string
 	for key := range object {
 		if !slices.Contains(keys, key) {

@@ -52,8 +52,8 @@ func LoadGood(path string) (scenarios []Scenario, lines []int, bad []Bad, err er
 	return scenarios, lines, bad, err
 }
 
-// LoadKept reads what Save has written of loaded scenarios, whose paths lead to where they led then.
-func LoadKept(path string) ([]Scenario, error) {
+// LoadCopy reads what Save has written of loaded scenarios, whose paths lead to where they led then.
+func LoadCopy(path string) ([]Scenario, error) {
 	scenarios, _, err := load(path, nil)
 	if err == nil {
 		AssignSplits(scenarios)

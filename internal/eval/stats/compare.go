@@ -62,7 +62,7 @@ func compare(pairs [][2]sums, n int, scale Scale, b Bootstrap) Interval {
 		return out
 	case p.spread < 1e-24:
 		if out.Low, out.High = out.Mean, out.Mean; scale != Amount {
-			out.Low, out.High = oneWonOneLost(out.Mean, len(pairs), b)
+			out.Low, out.High = unanimousInterval(out.Mean, len(pairs), b)
 		}
 	case len(pairs) < fewClusters:
 		half := t * math.Sqrt(p.variance)
@@ -136,8 +136,8 @@ func freedom(leverages []float64) float64 {
 	return trace * trace / (squares + off*off)
 }
 
-// oneWonOneLost is the interval of n differences that are all alike.
-func oneWonOneLost(difference float64, n int, b Bootstrap) (low, high float64) {
+// unanimousInterval is the interval of n differences that are all alike.
+func unanimousInterval(difference float64, n int, b Bootstrap) (low, high float64) {
 	m := float64(n + 2)
 	centre := difference * float64(n) / m
 	variance := (float64(n)*math.Pow(difference-centre, 2) + math.Pow(1-centre, 2) + math.Pow(-1-centre, 2)) / m

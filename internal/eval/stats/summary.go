@@ -48,7 +48,7 @@ type Summary struct {
 // Summarize computes a system's line.
 func Summarize(s System, b Bootstrap) Summary {
 	out := Summary{NumEpisodes: len(s.Rows), NumExcluded: s.NumExcluded(), Model: s.Model, Metrics: map[string]Interval{}, Passes: Passes(s.Rows, b),
-		NumRepeats: s.NumRepeats(), Excluded: s.Excluded, Unreliable: s.Unreliable(), NotRun: s.ChecksFailedToRun()}
+		NumRepeats: s.NumRepeats(), Excluded: s.Excluded, Unreliable: s.Unreliable(), NotRun: s.BrokenChecks()}
 	if all := out.NumEpisodes + out.NumExcluded; all > 0 {
 		out.ExcludedShare = float64(out.NumExcluded) / float64(all)
 	}

@@ -40,8 +40,8 @@ func (s System) Unreliable() bool {
 	return n > 0 && n >= len(s.Rows)
 }
 
-// FirstLost is the error of the first episode that is in no rate, with what its server said last; "" where there is none.
-func (s System) FirstLost() string {
+// FirstLoss is the error of the first episode that is in no rate, with what its server said last; "" where there is none.
+func (s System) FirstLoss() string {
 	for _, e := range s.Episodes {
 		if !e.Trajectory.Outcome.Trainable() && e.Trajectory.Error != "" {
 			return e.Trajectory.Error
@@ -71,8 +71,8 @@ type FailedToRun struct {
 	Num        int    `json:"num"`   // of episodes
 }
 
-// ChecksFailedToRun names the checks that gave no verdict, most often first, ties by scenario.
-func (s System) ChecksFailedToRun() []FailedToRun {
+// BrokenChecks names the checks that gave no verdict, most often first, ties by scenario.
+func (s System) BrokenChecks() []FailedToRun {
 	type key struct{ scenario, check string }
 	n := map[key]int{}
 	for _, r := range slices.Concat(s.Rows, s.Lost) {

@@ -59,8 +59,8 @@ type step struct {
 //go:embed set.json
 var builtInSet []byte
 
-// BuiltIn is the set that is there without a run: small tasks, each with attempts that people labelled.
-func BuiltIn() ([]Group, error) { return ReadSet(builtInSet) }
+// BuiltInSet is the set that is there without a run: small tasks, each with attempts that people labelled.
+func BuiltInSet() ([]Group, error) { return ReadSet(builtInSet) }
 
 // ReadSet reads a set: a JSON list of tasks, each with {"id", "task", "tools": [{"name", "description"}], "attempts": [{"passed", "steps":
 // [{"call", "arguments", "result"} or {"say"}]}]}.

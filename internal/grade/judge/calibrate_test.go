@@ -91,7 +91,7 @@ func (m Measure) is(x float64) bool { return math.Abs(m.Value.Mean-x) < 1e-9 && 
 
 // The built-in set and its tricks: all labelled, each trick there, and none that a word by word copy of another attempt would be.
 func TestBuiltInSet(t *testing.T) {
-	groups, err := BuiltIn()
+	groups, err := BuiltInSet()
 	if err != nil || len(groups) < 8 {
 		t.Fatalf("%v: %d groups", err, len(groups))
 	}
@@ -173,7 +173,7 @@ func oracle(t *testing.T, groups []Group) func(text string) bool {
 // A judge that knows the labels agrees with them, with itself and is fooled by nothing; one that believes everybody, one that follows
 // orders, and one that guesses, are told.
 func TestMeasures(t *testing.T) {
-	plain, err := BuiltIn()
+	plain, err := BuiltInSet()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestMeasures(t *testing.T) {
 
 // A planted bias of 20 points for the place is measured, and is 2 at most in what attempts earn.
 func TestPlantedBiasIsMeasuredAndRemoved(t *testing.T) {
-	plain, err := BuiltIn()
+	plain, err := BuiltInSet()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestPlantedBiasIsMeasuredAndRemoved(t *testing.T) {
 
 // A judge that fails is counted; what the next question would meet too ends the calibration.
 func TestFailures(t *testing.T) {
-	groups, err := BuiltIn()
+	groups, err := BuiltInSet()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,14 +92,14 @@ func (j *Judge) Judge(ctx context.Context, s *scenario.Scenario, ts []*trajector
 	terms := make([]trajectory.Term, len(ts))
 	for i, t := range ts {
 		terms[i] = each[a.of[i]]
-		j.bound(s, t, &terms[i])
+		j.capReward(s, t, &terms[i])
 	}
 	share(terms)
 	return terms, nil
 }
 
-// bound takes away from an episode none of whose calls succeeded what is above the cap. What was decided of it alone is decided by what is left.
-func (j *Judge) bound(s *scenario.Scenario, t *trajectory.Trajectory, term *trajectory.Term) {
+// capReward takes away from an episode none of whose calls succeeded what is above the cap. What was decided of it alone is decided by what is left.
+func (j *Judge) capReward(s *scenario.Scenario, t *trajectory.Trajectory, term *trajectory.Term) {
 	if j.o.Cap == 0 || term.Score <= j.o.Cap || hasSuccess(s, t) {
 		return
 	}
@@ -161,7 +161,7 @@ func (j *Judge) Verdict(ctx context.Context, s *scenario.Scenario, ts []*traject
 			one, err := j.decide(ctx, s, a, true)
 			if errs[i] = err; err == nil {
 				terms[i] = one[0]
-				j.bound(s, t, &terms[i])
+				j.capReward(s, t, &terms[i])
 			}
 		})
 	}

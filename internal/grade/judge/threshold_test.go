@@ -34,7 +34,7 @@ func (w *wavering) Verdict(ctx context.Context, s *scenario.Scenario, ts []*traj
 // Two samples say the same of an attempt where both are at least what the rubric passes from: with axes that is not a half. And no more groups
 // are asked about at once than the judge answers.
 func TestSamplesPassFromWhatTheRubricSays(t *testing.T) {
-	groups, err := BuiltIn()
+	groups, err := BuiltInSet()
 	if err != nil {
 		t.Fatal(err)
 	}

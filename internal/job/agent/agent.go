@@ -34,7 +34,7 @@ func (l *Agent) Held() string {
 	if l.Policy == nil {
 		return ""
 	}
-	return l.Policy.Held()
+	return l.Policy.AdapterHash()
 }
 
 // Open opens what is planned on a device, or on the server that samples.

@@ -123,7 +123,7 @@ func (a *away) compare(l *Agent, folder string) error {
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "the adapter's fingerprint cannot be read", Where: path, Err: err, Next: "bring the file back from where the adapter came, or take it away: then nothing is compared"}
 	}
-	if done, err := a.compareGiven(f, folder); done || err != nil {
+	if done, err := a.compareLogprobs(f, folder); done || err != nil {
 		return err
 	}
 	there, err := l.likeliest(a.ctx, f.Text, f.At)
@@ -148,12 +148,12 @@ func (a *away) compare(l *Agent, folder string) error {
 		len(apart), mean, bound, f.At[worst], f.Likeliest[worst], f.Logprobs[worst], there.Likeliest[worst], there.Logprobs[worst]))
 }
 
-// compareGiven compares what the policy gave to the text's tokens with what the server gives them, in one request. It is not done where either does not tell.
-func (a *away) compareGiven(f fingerprint, folder string) (done bool, err error) {
+// compareLogprobs compares what the policy gave to the text's tokens with what the server gives them, in one request. It is not done where either does not tell.
+func (a *away) compareLogprobs(f fingerprint, folder string) (done bool, err error) {
 	if len(f.Given) < givenLeast {
 		return false, nil
 	}
-	there, err := a.Given(a.ctx, f.Text[:len(f.Given)+1])
+	there, err := a.PromptLogprobs(a.ctx, f.Text[:len(f.Given)+1])
 	if err != nil || len(there) < givenLeast {
 		return false, err
 	}

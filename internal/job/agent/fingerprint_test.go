@@ -84,7 +84,7 @@ func TestGivenTextIsHeldToTheBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := &away{Sampler: x, settings: config.Sampler{URL: s.URL, MaxMismatch: 0.12}, ctx: t.Context()}
-		done, err := a.compareGiven(f, "final")
+		done, err := a.compareLogprobs(f, "final")
 		if done != c.done || (err != nil) != (c.refused != "") || !strings.Contains(fmt.Sprint(err), c.refused) && err != nil {
 			t.Errorf("%s: compared %t, %v", c.name, done, err)
 		}

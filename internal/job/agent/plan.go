@@ -44,7 +44,7 @@ func (l *Agent) Resolve(h *host.Host, c config.Config, w Wanted, world func(conf
 	if p.Model, err = basemodel.Find(h, find, c.Model.Base, trained); err != nil {
 		return p, err
 	}
-	p.Model.SayUntrained(c.LoRA, w.Adapter, w.Trains)
+	p.Model.WarnUntrainedTokens(c.LoRA, w.Adapter, w.Trains)
 	p.World = world(c, p.Model)
 	if err = l.settle(&p, chosen); err != nil {
 		p.Model.Close()

@@ -73,7 +73,7 @@ func PoliciesOf(s config.Sampler, runDir string) (root, there string) {
 
 // speakFrom makes the episodes' model speak through the server: room ids at most, of a vocabulary.
 func (a *away) speakFrom(l *Agent, source publish.Source, room, vocabulary int) (err error) {
-	a.Bound(room, vocabulary)
+	a.SetLimits(room, vocabulary)
 	if a.handed, err = publish.NewRemote(a.Sampler, a.root, a.there, a.mark); err != nil {
 		return err
 	}

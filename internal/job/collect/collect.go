@@ -26,9 +26,9 @@ import (
 	"hone/internal/toolset/approval"
 )
 
-// stoppedCollect is the error of a collect that ended before its last episode. Where the user stopped it, that is said as
+// collectError is the error of a collect that ended before its last episode. Where the user stopped it, that is said as
 // every verb says it, whatever the stop cut off.
-func stoppedCollect(ctx context.Context, j *job.Job, kept, all int, err error) error {
+func collectError(ctx context.Context, j *job.Job, kept, all int, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -57,7 +57,7 @@ func runScenarios(ctx context.Context, j *job.Job, x Collection, list []scenario
 			return nil, err
 		}
 	}
-	l, gate, err := attended(ctx, j, from)
+	l, gate, err := openWithGate(ctx, j, from)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +89,10 @@ func runScenarios(ctx context.Context, j *job.Job, x Collection, list []scenario
 		sayTooLong(j, list)
 	}
 	ended, err := runEpisodes(ctx, j, l, x, p, todo)
-	SayPaid(j, x)
+	SayCost(j, x)
 	l.SayUsers(j.Host)
 	if err != nil {
-		return nil, stoppedCollect(ctx, j, ended.total(), len(todo), err)
+		return nil, collectError(ctx, j, ended.total(), len(todo), err)
 	}
 	if err := ended.nothing(len(todo), j.Path); err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func runScenarios(ctx context.Context, j *job.Job, x Collection, list []scenario
 	return &ended, nil
 }
 
-// sayCollected says what can be done with the episodes.
-func sayCollected(j *job.Job, ended *Tally) {
+// sayNext says what can be done with the episodes.
+func sayNext(j *job.Job, ended *Tally) {
 	if ended.shown > 0 {
 		j.Say("next: hone sft --data %s --base-model %s --output-dir %s", j.Trajectories(), j.Config.Model.Base, run.FreeFolder("sft"))
 		return
@@ -110,8 +110,8 @@ func sayCollected(j *job.Job, ended *Tally) {
 	j.Say("next: hone runs show %s --episodes; no episode passed and ended by itself, so there is nothing for hone sft to learn from", j.Path)
 }
 
-// attended opens the servers of a collection, and the gate that asks whoever sits beside it about calls.
-func attended(ctx context.Context, j *job.Job, from toolset.Source) (*episodes.Episodes, *approval.Gate, error) {
+// openWithGate opens the servers of a collection, and the gate that asks whoever sits beside it about calls.
+func openWithGate(ctx context.Context, j *job.Job, from toolset.Source) (*episodes.Episodes, *approval.Gate, error) {
 	servers, err := toolset.LoadServers(j.Host, j.Config, from)
 	if err != nil {
 		return nil, nil, err
@@ -135,14 +135,14 @@ func attended(ctx context.Context, j *job.Job, from toolset.Source) (*episodes.E
 	return l, gate, nil
 }
 
-// SayPaid tells what an endpoint was paid.
-func SayPaid(j *job.Job, x Collection) {
+// SayCost tells what an endpoint was paid.
+func SayCost(j *job.Job, x Collection) {
 	if x.Client == nil {
 		return
 	}
-	spent, cost := x.Client.Spent(), ""
+	spent, cost := x.Client.Usage(), ""
 	if x.Priced {
-		cost = fmt.Sprintf(": $%.4f", x.Client.SpentUSD())
+		cost = fmt.Sprintf(": $%.4f", x.Client.CostUSD())
 	}
 	j.Say("%s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"), cost)
 }
@@ -169,8 +169,8 @@ type sampled struct {
 	sample int
 }
 
-// howEnded says how an episode went: one that ended by itself may have failed.
-func howEnded(l *episodes.Episodes, s *scenario.Scenario, t *trajectory.Trajectory) string {
+// endText says how an episode went: one that ended by itself may have failed.
+func endText(l *episodes.Episodes, s *scenario.Scenario, t *trajectory.Trajectory) string {
 	if t.Outcome != trajectory.OK {
 		return string(t.Outcome)
 	}
@@ -216,22 +216,22 @@ func runEpisodes(ctx context.Context, j *job.Job, l *episodes.Episodes, x Collec
 	dir, c := j.Dir, j.Config // c as the run was begun with
 	log, report := journal.Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
 	defer j.Working("running episodes")()
-	if err := asBegun(j, l, x.Trained); err != nil {
+	if err := restoreSettings(j, l, x.Trained); err != nil {
 		return Tally{}, err
 	}
 	runner := l.Runner(p, c.Rollout.Temperature)
 	ended := Tally{Outcomes: map[trajectory.Outcome]int{}, cut: map[trajectory.StopReason]int{}}
 	var left []sampled
 	for _, s := range list {
-		kept, found, err := collected(dir, s)
+		kept, found, err := keptEpisode(dir, s)
 		if err != nil {
 			return ended, err
 		}
-		if !found || x.Policy == nil && len(l.Unmarked(kept.Trajectory)) > 0 {
+		if !found || x.Policy == nil && len(l.UnmarkedResults(kept.Trajectory)) > 0 {
 			left = append(left, s)
 			continue
 		}
-		if err := scored(ctx, l, log, s.Scenario, kept); err != nil {
+		if err := ensureScore(ctx, l, log, s.Scenario, kept); err != nil {
 			return ended, err
 		}
 		ended.add(kept.Trajectory)
@@ -247,11 +247,11 @@ func runEpisodes(ctx context.Context, j *job.Job, l *episodes.Episodes, x Collec
 		if err := log.Trajectory("collect", 0, t); err != nil {
 			return err
 		}
-		if err := scored(ctx, l, log, s.Scenario, recipe.Kept{Trajectory: t}); err != nil {
+		if err := ensureScore(ctx, l, log, s.Scenario, recipe.Kept{Trajectory: t}); err != nil {
 			return err
 		}
 		ended.add(t)
-		report("collect", ended.total(), len(list), howEnded(l, s.Scenario, t))
+		report("collect", ended.total(), len(list), endText(l, s.Scenario, t))
 		if !unread {
 			unread = sayUnread(j, t, x.Client.IsHones())
 		}
@@ -268,8 +268,8 @@ func runEpisodes(ctx context.Context, j *job.Job, l *episodes.Episodes, x Collec
 	return ended, log.Finish("collect")
 }
 
-// asBegun has episodes take place as the run was begun with. trained is today's configuration as train has it: what chooses tools in it is taken from then.
-func asBegun(j *job.Job, l *episodes.Episodes, trained config.Config) error {
+// restoreSettings has episodes take place as the run was begun with. trained is today's configuration as train has it: what chooses tools in it is taken from then.
+func restoreSettings(j *job.Job, l *episodes.Episodes, trained config.Config) error {
 	c := j.Config
 	then := trained
 	then.MCP.MaxTools, then.MCP.Distractors, then.MCP.SearchShare, then.Seed = c.MCP.MaxTools, c.MCP.Distractors, c.MCP.SearchShare, c.Seed
@@ -328,8 +328,8 @@ func eachAtOnce(ctx context.Context, list []sampled, atOnce int, run func(ctx co
 	return first
 }
 
-// scored gives an episode its score: the one that was kept, else a new one, which is.
-func scored(ctx context.Context, l *episodes.Episodes, log journal.Journal, s *scenario.Scenario, k recipe.Kept) error {
+// ensureScore gives an episode its score: the one that was kept, else a new one, which is.
+func ensureScore(ctx context.Context, l *episodes.Episodes, log journal.Journal, s *scenario.Scenario, k recipe.Kept) error {
 	alone := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{k.Trajectory}}
 	if k.Score != nil && k.Score.Outcome == "" {
 		alone.Take([]trajectory.Score{*k.Score})
@@ -343,13 +343,13 @@ func scored(ctx context.Context, l *episodes.Episodes, log journal.Journal, s *s
 	return log.Scores("collect", alone, scores)
 }
 
-// collected returns the episode that an earlier attempt kept, and whether there is one. One whose server failed
+// keptEpisode returns the episode that an earlier attempt kept, and whether there is one. One whose server failed
 // is run again, and so is one of a scenario that was edited since.
-func collected(dir *run.Dir, s sampled) (recipe.Kept, bool, error) {
+func keptEpisode(dir *run.Dir, s sampled) (recipe.Kept, bool, error) {
 	row, found, err := dir.Ledger.Trajectory("collect/" + s.id())
 	if err != nil || !found {
 		return recipe.Kept{}, false, err
 	}
-	k, err := records.KeptOf(row)
+	k, err := records.EpisodeOfRow(row)
 	return k, k.Outcome.Trainable() && k.Scenario == s.Hash(), err
 }

@@ -161,8 +161,8 @@ func refuseUnknown(t *trajectory.Trajectory) {
 	}
 }
 
-// allRefused is the error where no gold solution of a collection was carried out.
-func allRefused(where, why, mend string) error {
+// allRefusedError is the error where no gold solution of a collection was carried out.
+func allRefusedError(where, why, mend string) error {
 	return &fault.Error{Code: fault.CodeFailures, What: "every gold solution was refused by its MCP server",
 		Where: where, Why: why,
 		Next: mend + "; then the same command tries these scenarios again"}

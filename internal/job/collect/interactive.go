@@ -31,7 +31,7 @@ func interactive(ctx context.Context, j *job.Job, x Collection, split, how strin
 		j.Say("would have you talk with %s", how)
 		return nil
 	}
-	l, gate, err := attended(ctx, j, from)
+	l, gate, err := openWithGate(ctx, j, from)
 	if err != nil {
 		return err
 	}
@@ -44,12 +44,12 @@ func interactive(ctx context.Context, j *job.Job, x Collection, split, how strin
 	if err := j.BeginOrGoOn(l.Set); err != nil {
 		return err
 	}
-	if err := asBegun(j, l, x.Trained); err != nil {
+	if err := restoreSettings(j, l, x.Trained); err != nil {
 		return err
 	}
 	t := &talks{Job: j, l: l, user: console.NewUser(j.Host), split: split, log: journal.Journal{Dir: j.Dir, Say: j.Say, Episodes: l}}
 	err = t.all(ctx, x.Policy)
-	SayPaid(j, x)
+	SayCost(j, x)
 	if ctx.Err() != nil {
 		err = &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after %s, which are kept", fault.Count(t.kept, "conversation")), Where: j.Path, Next: "the same command begins the next conversation"}
 	}
@@ -105,7 +105,7 @@ func (t *talks) all(ctx context.Context, p rollout.Policy) error {
 			return err
 		}
 		switch {
-		case broke != nil && (ctx.Err() != nil || !t.user.Typed()):
+		case broke != nil && (ctx.Err() != nil || !t.user.IsTerminal()):
 			return broke
 		case broke == nil && talk.Error != "": // else whoever types was asked about it
 			t.Say("%s %s", id, talk.Error)
@@ -117,13 +117,13 @@ func (t *talks) all(ctx context.Context, p rollout.Policy) error {
 // unbounded is more turns or calls than a person waits for.
 const unbounded = 1 << 30
 
-// held are the scenarios of what was collected into the run before.
-func (t *talks) held() ([]scenario.Scenario, error) {
+// priorScenarios are the scenarios of what was collected into the run before.
+func (t *talks) priorScenarios() ([]scenario.Scenario, error) {
 	path := filepath.Join(t.Path, job.ScenariosFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return scenario.LoadKept(path)
+	return scenario.LoadCopy(path)
 }
 
 // next is the name of the next conversation.
@@ -138,9 +138,9 @@ func (t *talks) next() (string, error) {
 
 // keep writes a conversation into the run. Its scenario has the person's words as a script, so that another model can be told the same.
 func (t *talks) keep(ctx context.Context, s scenario.Scenario, talk *trajectory.Trajectory) error {
-	s.User.Says = said(talk)
+	s.User.Says = personTexts(talk)
 	talk.Scenario = s.Hash()
-	list, err := t.held()
+	list, err := t.priorScenarios()
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (t *talks) keep(ctx context.Context, s scenario.Scenario, talk *trajectory.
 	if err := t.log.Trajectory("collect", 0, talk); err != nil {
 		return err
 	}
-	if err := scored(ctx, t.l, t.log, &s, recipe.Kept{Trajectory: talk}); err != nil {
+	if err := ensureScore(ctx, t.l, t.log, &s, recipe.Kept{Trajectory: talk}); err != nil {
 		return err
 	}
 	t.kept++
@@ -161,8 +161,8 @@ func (t *talks) keep(ctx context.Context, s scenario.Scenario, talk *trajectory.
 	return nil
 }
 
-// said is what the person said.
-func said(t *trajectory.Trajectory) (texts []string) {
+// personTexts is what the person said.
+func personTexts(t *trajectory.Trajectory) (texts []string) {
 	for _, m := range t.Messages {
 		if m.Role == chat.User {
 			texts = append(texts, m.Content)
@@ -193,7 +193,7 @@ func settle(t *trajectory.Trajectory) bool {
 	t.Messages, t.Turns = t.Messages[:n], t.Turns[:turns]
 	t.Outcome, t.StopReason = trajectory.OK, trajectory.StopCompleted
 	if t.User != nil {
-		t.User.Turns = len(said(t))
+		t.User.Turns = len(personTexts(t))
 	}
 	return turns > 0
 }

@@ -149,6 +149,6 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 	if err := e.Print(ended.Outcomes, [][]string{{"trajectories", j.Trajectories()}}); err != nil {
 		return err
 	}
-	sayCollected(j, ended)
+	sayNext(j, ended)
 	return nil
 }

@@ -35,7 +35,7 @@ type Tally struct {
 func (t *Tally) nothing(n int, where string) error {
 	switch n {
 	case t.refused:
-		return allRefused(where, t.lost, t.mend)
+		return allRefusedError(where, t.lost, t.mend)
 	case t.unknown:
 		return &fault.Error{Code: fault.CodeFailures, What: "every gold answer says what nothing shown says", Where: where, Why: t.invented.ScenarioID + ": " + t.invented.Error, Next: mendUnknown(where, t.invented)}
 	case t.Outcomes[trajectory.EnvironmentError] + t.Outcomes[trajectory.InfrastructureError]:

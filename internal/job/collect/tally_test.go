@@ -30,7 +30,7 @@ func TestCutEpisodesAreTold(t *testing.T) {
 	} {
 		ended.add(&x)
 	}
-	h, said := hosttest.Heard(t)
+	h, said := hosttest.WithOutput(t)
 	ended.say(&job.Job{Env: job.Env{Host: h}})
 	if want := "passed or not: 3; raise rollout.max_tokens (1), rollout.max_turns (2) for another --output-dir\n"; !strings.HasSuffix(said.String(), want) || ended.passed != 1 {
 		t.Errorf("%d passed, %q, want %q", ended.passed, said, want)
@@ -59,7 +59,7 @@ func TestGoldThatIsTooLong(t *testing.T) {
 		{4, 1, "note: 2 scenarios of 3 take more than 1 call to show, which is rollout.max_tool_calls: they will be cut; the longest takes 2\n"},
 		{4, 2, ""},
 	} {
-		h, said := hosttest.Heard(t)
+		h, said := hosttest.WithOutput(t)
 		j := &job.Job{Env: job.Env{Host: h}, Config: config.Default()}
 		j.Config.Rollout.MaxTurns, j.Config.Rollout.MaxToolCalls = c.turns, c.calls
 		if sayTooLong(j, list); said.String() != c.want {
@@ -106,7 +106,7 @@ func TestHowAnEpisodeEnded(t *testing.T) {
 	} {
 		s := &scenario.Scenario{Task: "Add.", Checks: x.checks}
 		tr := &trajectory.Trajectory{Outcome: x.outcome, Messages: []chat.Message{{Role: chat.User, Content: "Add."}, {Role: chat.Assistant, Content: "5"}}}
-		if got := howEnded(new(episodes.Episodes), s, tr); got != x.want {
+		if got := endText(new(episodes.Episodes), s, tr); got != x.want {
 			t.Errorf("%q, want %q", got, x.want)
 		}
 	}

@@ -30,7 +30,7 @@ import (
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "dpo", Path: path, Kept: b.Flags}
 	defer j.Close()
-	if over, err := j.Over(b, settings.DPOStage, "final", func(final string) error { return sayPreferred(j, final) }); over || err != nil {
+	if over, err := j.Over(b, settings.DPOStage, "final", func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
 	if err := j.GoOn(); err != nil {
@@ -209,11 +209,11 @@ func learn(ctx context.Context, j *job.Job, p inputs.Pairs) error {
 	if err := l.Learn(ctx, j, d.SFT.Stage, kept, steps, say); err != nil {
 		return err
 	}
-	return sayPreferred(j, j.Final())
+	return sayNext(j, j.Final())
 }
 
-// sayPreferred tells where the adapter is and what can be done with it.
-func sayPreferred(j *job.Job, final string) error {
+// sayNext tells where the adapter is and what can be done with it.
+func sayNext(j *job.Job, final string) error {
 	j.Say("adapter: %s", final)
 	j.Say("next: hone eval --model %s --compare-base, or hone serve --model %s", final, final)
 	return nil
@@ -225,7 +225,7 @@ func sayMargins(j *job.Job, log journal.Journal, s recipe.SFT) error {
 	if err != nil || last == 0 {
 		return err
 	}
-	m, ok, err := log.Recorded(s.Stage, last-1)
+	m, ok, err := log.StepMetrics(s.Stage, last-1)
 	if ok && err == nil {
 		j.Say("in the last step the preferred side was preferred in %.0f%% of the pairs, by a margin of %.3f (rewards/margins)", 100*m["rewards/accuracies"], m["rewards/margins"])
 	}

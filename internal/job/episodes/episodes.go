@@ -217,13 +217,13 @@ func (l *Episodes) Parity(c config.Config, tasks []scenario.Scenario) (*recipe.P
 
 // Criteria tell success by the scenarios' own checks. learnt is what the policy was trained with, nil where that is not known.
 func (l *Episodes) Criteria(byID map[string]*scenario.Scenario, learnt *stats.Learnt) stats.Criteria {
-	known := settings.KnownOf(l.Catalog)
+	known := settings.KnownFacts(l.Catalog)
 	known.Learnt = learnt
 	return stats.ByChecks(byID, l.Scorer.Defaults, known)
 }
 
-// Passed says of a scored episode of a scenario whether it passed, and whether rules know that: its checks, or its gold calls.
-func (l *Episodes) Passed(list []scenario.Scenario) func(*trajectory.Trajectory) (passed, known bool) {
+// Verdicts says of a scored episode of a scenario whether it passed, and whether rules know that: its checks, or its gold calls.
+func (l *Episodes) Verdicts(list []scenario.Scenario) func(*trajectory.Trajectory) (passed, known bool) {
 	byID := scenario.ByID(list)
 	criteria := l.Criteria(byID, nil)
 	return func(t *trajectory.Trajectory) (passed, known bool) {

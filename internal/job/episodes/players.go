@@ -66,7 +66,7 @@ func (l *Episodes) SayUsers(h *host.Host) {
 	if l.users == nil || l.users.client == nil {
 		return
 	}
-	if spent := l.users.client.Spent(); spent.Total() > 0 {
+	if spent := l.users.client.Usage(); spent.Total() > 0 {
 		h.Say("simulated users: %s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	}
 }

@@ -17,7 +17,7 @@ import (
 // unmarked is a result that reads as a refusal and counts as none.
 type unmarked struct {
 	server, tool  string
-	pattern, text string // for "refusal", as mcp.LooksRefused gives it; what the server said
+	pattern, text string // for "refusal", as mcp.RefusalPattern gives it; what the server said
 }
 
 func (u unmarked) String() string {
@@ -74,9 +74,9 @@ func (r *refusals) mend(server string, configured mcp.Refusal) string {
 	return mcp.RefusalAdvice(server, list)
 }
 
-// Unmarked are the results of an episode that read as refusals and count as answers. A server whose configuration has
+// UnmarkedResults are the results of an episode that read as refusals and count as answers. A server whose configuration has
 // an empty list of refusals is taken at its word.
-func (l *Episodes) Unmarked(t *trajectory.Trajectory) (out []unmarked) {
+func (l *Episodes) UnmarkedResults(t *trajectory.Trajectory) (out []unmarked) {
 	if l.Set == nil || l.Housing == nil {
 		return nil
 	}
@@ -94,10 +94,10 @@ func (l *Episodes) Unmarked(t *trajectory.Trajectory) (out []unmarked) {
 				continue
 			}
 			text := r.Text
-			pattern := mcp.LooksRefused(text)
+			pattern := mcp.RefusalPattern(text)
 			if pattern == "" && len(r.StructuredContent) > 0 {
 				text = string(r.StructuredContent)
-				pattern = mcp.LooksRefused(text)
+				pattern = mcp.RefusalPattern(text)
 			}
 			if pattern != "" {
 				out = append(out, unmarked{server, tool, pattern, text})
@@ -126,7 +126,7 @@ func (l *Episodes) TellRefusals(say func(format string, args ...any), t *traject
 	if l.refusals == nil {
 		return
 	}
-	for _, u := range l.Unmarked(t) {
+	for _, u := range l.UnmarkedResults(t) {
 		if l.refusals.note(u) {
 			say("warning: %s; next: %s", u, l.mend(u))
 		}
@@ -136,7 +136,7 @@ func (l *Episodes) TellRefusals(say func(format string, args ...any), t *traject
 // RefuseGold has a gold solution that a server refused count as spoilt by it: it is not learnt from, and is run again
 // by the same command.
 func (l *Episodes) RefuseGold(t *trajectory.Trajectory) (refused bool) {
-	found := l.Unmarked(t)
+	found := l.UnmarkedResults(t)
 	if len(found) == 0 || l.refusals == nil || !t.Outcome.Trainable() {
 		return false
 	}

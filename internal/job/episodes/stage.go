@@ -11,7 +11,7 @@ import (
 
 // Stage gives a stage of GRPO on tasks what it asks of their episodes: which passed, and what can be forced.
 func (l *Episodes) Stage(g *recipe.GRPO, tasks []scenario.Scenario) error {
-	g.Passed = l.Passed(tasks)
+	g.Passed = l.Verdicts(tasks)
 	return l.Explores(g)
 }
 

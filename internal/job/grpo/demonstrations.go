@@ -16,8 +16,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// given are the demonstrations that GRPO learns from, and what the run keeps of all that it was given.
-func given(j *job.Job, l *episodes.Episodes, list []scenario.Scenario) (shown []batch.Sequence, kept []run.Input, err error) {
+// trainingInputs are the demonstrations that GRPO learns from, and what the run keeps of all that it was given.
+func trainingInputs(j *job.Job, l *episodes.Episodes, list []scenario.Scenario) (shown []batch.Sequence, kept []run.Input, err error) {
 	kept, err = job.InputsOf(l.Set)
 	if err != nil {
 		return nil, nil, err

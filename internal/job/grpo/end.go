@@ -16,19 +16,19 @@ import (
 	"hone/internal/report"
 )
 
-// sayTrained tells where the adapter is and what can be done with it. It is an error where nothing was learnt.
-func sayTrained(j *job.Job, final string) error {
+// sayNext tells where the adapter is and what can be done with it. It is an error where nothing was learnt.
+func sayNext(j *job.Job, final string) error {
 	if err := unlearnt(j, settings.GRPOStage, final); err != nil {
 		return err
 	}
 	j.Say("adapter: %s", final)
-	j.Say("next: hone eval --model %s --dataset %s%s", final, measuredOn(j), heldOutSplit(j))
+	j.Say("next: hone eval --model %s --dataset %s%s", final, evalFile(j), heldOutSplit(j))
 	return nil
 }
 
 // heldOutSplit is the flag of a split that can be measured: the first of validation and test that has scenarios, or what was trained on.
 func heldOutSplit(j *job.Job) string {
-	list, err := scenario.LoadKept(filepath.Join(j.Path, job.ScenariosFile))
+	list, err := scenario.LoadCopy(filepath.Join(j.Path, job.ScenariosFile))
 	if err != nil {
 		return " --split " + scenario.Validation
 	}
@@ -40,9 +40,9 @@ func heldOutSplit(j *job.Job) string {
 	return " --split " + scenario.Train
 }
 
-// measuredOn is the file of scenarios to measure the adapter on: the run's own, which have their splits and none that --skip-bad left out. Rows that
+// evalFile is the file of scenarios to measure the adapter on: the run's own, which have their splits and none that --skip-bad left out. Rows that
 // name files beside their own file are read from there alone, without those that cannot be read.
-func measuredOn(j *job.Job) string {
+func evalFile(j *job.Job) string {
 	own := filepath.Join(j.Path, job.ScenariosFile)
 	if _, err := scenario.Load(own); err != nil {
 		if _, err := scenario.Load(j.Config.Scenarios.File); err != nil {
@@ -59,21 +59,21 @@ func sayBest(j *job.Job, log journal.Journal, stage string, steps int) error {
 	if err != nil || step == 0 {
 		return err
 	}
-	last, _, err := log.Recorded(recipe.ValidationStage, steps)
+	last, _, err := log.StepMetrics(recipe.ValidationStage, steps)
 	if err != nil {
 		return err
 	}
 	if step == steps {
-		j.Say("on validation the last step was best: %s", measuredText(m))
+		j.Say("on validation the last step was best: %s", measurementText(m))
 		return nil
 	}
-	j.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measuredText(m), measuredText(last),
+	j.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measurementText(m), measurementText(last),
 		filepath.Join(j.Path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
 	return nil
 }
 
-// measuredText is what a validation measured, for a person.
-func measuredText(m map[string]float64) string {
+// measurementText is what a validation measured, for a person.
+func measurementText(m map[string]float64) string {
 	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }
 

@@ -57,9 +57,9 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 	if err := a.Judge.Apply(&c); err != nil {
 		return err
 	}
-	list, err := inputs.Vetted(e.Host, c.Scenarios.File, a.SkipBad, inputs.OtherwiseScored(c))
+	list, err := inputs.LoadForTraining(e.Host, c.Scenarios.File, a.SkipBad, inputs.HasOtherScores(c))
 	if err == nil {
-		err = inputs.Scored(list, c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
+		err = inputs.CheckScorable(list, c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
 	}
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked, from toolset.
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
 	defer j.Close()
-	if over, err := j.Over(b, settings.GRPOStage, report.HTMLFile, func(final string) error { return sayTrained(j, final) }); over || err != nil {
+	if over, err := j.Over(b, settings.GRPOStage, report.HTMLFile, func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
 	from, err := b.Flags.Again(e.Host, from, path)
@@ -100,7 +100,7 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from tools
 	if err := j.GoOn(); err != nil {
 		return err
 	}
-	list, err := scenario.LoadKept(filepath.Join(path, job.ScenariosFile))
+	list, err := scenario.LoadCopy(filepath.Join(path, job.ScenariosFile))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from tools
 	if err := l.OpenModel(j.Host, p); err != nil {
 		return err
 	}
-	shown, kept, err := given(j, l, list)
+	shown, kept, err := trainingInputs(j, l, list)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from tools
 	}
 	l.SayUsers(j.Host)
 	l.SayJudge(j.Host)
-	if err := l.Unreachable(journal.Ended(ctx, j, grpo.Stage, err)); err != nil {
+	if err := l.Unreachable(journal.Conclude(ctx, j, grpo.Stage, err)); err != nil {
 		return err
 	}
 	final := j.Final()
@@ -195,5 +195,5 @@ func learn(ctx context.Context, j *job.Job, list []scenario.Scenario, from tools
 	if err := track.Tell(j.Dir); err != nil {
 		return err
 	}
-	return sayTrained(j, final)
+	return sayNext(j, final)
 }

@@ -78,10 +78,10 @@ func TestMeasuredOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := measuredOn(j); got != want {
+		if got := evalFile(j); got != want {
 			t.Errorf("%s: %s, want %s", row, got, want)
 		}
-		file, skip := strings.CutSuffix(measuredOn(j), " --skip-bad")
+		file, skip := strings.CutSuffix(evalFile(j), " --skip-bad")
 		if _, err := inputs.Scenarios(&host.Host{Talk: sanitize.New(&bytes.Buffer{})}, file, "", skip); err != nil {
 			t.Error(err)
 		}
@@ -147,11 +147,11 @@ func TestTheNextEvaluationHasScenarios(t *testing.T) {
 		if flag := heldOutSplit(j); flag != " --split "+want {
 			t.Errorf("of %s: %q", splits, flag)
 		}
-		list, err := scenario.Load(measuredOn(j))
+		list, err := scenario.Load(evalFile(j))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := inputs.OfSplit(list, strings.TrimPrefix(heldOutSplit(j), " --split "), measuredOn(j)); err != nil {
+		if _, err := inputs.OfSplit(list, strings.TrimPrefix(heldOutSplit(j), " --split "), evalFile(j)); err != nil {
 			t.Errorf("of %s: %v", splits, err)
 		}
 	}

@@ -40,7 +40,7 @@ type Conversations struct {
 // lies beside it. Rows that cannot be read are an error; or, with skip, they are told and left out.
 func ReadConversations(h *host.Host, path, catalog string, skip bool) (Conversations, error) {
 	d := Conversations{Path: path}
-	err := Uncurated(path)
+	err := RefuseCurated(path)
 	if err != nil {
 		return d, err
 	}
@@ -148,14 +148,14 @@ func (d *Conversations) Demonstrations(h *host.Host, c config.Config) ([]dataset
 			held[r.Split]++
 			continue
 		}
-		if why := r.NotDemonstrated(); why != "" {
+		if why := r.WhyNoDemonstration(); why != "" {
 			if r.Outcome == trajectory.Limit {
 				why += " (cut by rollout.max_turns or another limit; hone collect names the key to raise)"
 			}
 			leftOut[why] = append(leftOut[why], Where(&r))
 			continue
 		}
-		r, err := d.shown(r)
+		r, err := d.withTools(r)
 		if err != nil {
 			return nil, err
 		}
@@ -182,10 +182,10 @@ func (d *Conversations) Demonstrations(h *host.Host, c config.Config) ([]dataset
 // Validation are the rows of the split validation that show how it is done, each with its tools.
 func (d Conversations) Validation() (rows []dataset.Row, err error) {
 	for _, r := range d.Rows {
-		if r.Split != "validation" || r.NotDemonstrated() != "" {
+		if r.Split != "validation" || r.WhyNoDemonstration() != "" {
 			continue
 		}
-		if r, err = d.shown(r); err != nil {
+		if r, err = d.withTools(r); err != nil {
 			return nil, err
 		}
 		rows = append(rows, r)
@@ -193,8 +193,8 @@ func (d Conversations) Validation() (rows []dataset.Row, err error) {
 	return rows, nil
 }
 
-// shown is a row with the tools that it was shown.
-func (d Conversations) shown(r dataset.Row) (dataset.Row, error) {
+// withTools is a row with the tools that it was shown.
+func (d Conversations) withTools(r dataset.Row) (dataset.Row, error) {
 	var tools []chat.Tool
 	if d.Catalog != nil {
 		tools = d.Catalog.Tools()
@@ -204,7 +204,7 @@ func (d Conversations) shown(r dataset.Row) (dataset.Row, error) {
 	case len(r.Tools) > 0:
 	case r.Shown != nil:
 		var err error
-		if r.Tools, err = mcp.ToolsShown(*r.Shown, d.Catalog, Where(&r)); err != nil {
+		if r.Tools, err = mcp.ShownTools(*r.Shown, d.Catalog, Where(&r)); err != nil {
 			return r, err
 		}
 		if callable = r.Tools; len(r.Shown.Own) > 0 { // by which it found others
@@ -261,7 +261,7 @@ func (c *Catalogs) ToolsFor(r *dataset.Row) error {
 		return err
 	}
 	if r.Shown != nil {
-		r.Tools, err = mcp.ToolsShown(*r.Shown, catalog, Where(r))
+		r.Tools, err = mcp.ShownTools(*r.Shown, catalog, Where(r))
 		r.Shown = nil // its tools stand in the row itself now
 		return err
 	}
@@ -269,9 +269,9 @@ func (c *Catalogs) ToolsFor(r *dataset.Row) error {
 	return nil
 }
 
-// Uncurated is an error where data was curated: its files hold all rows as they were, the rejected ones too, and what was
+// RefuseCurated is an error where data was curated: its files hold all rows as they were, the rejected ones too, and what was
 // done to them stands beside. Whoever reads them to learn or to hand on is to read what curating left.
-func Uncurated(data ...string) error {
+func RefuseCurated(data ...string) error {
 	for _, path := range data {
 		for _, ledger := range ledgersOf(path) {
 			text, err := os.ReadFile(ledger)

@@ -28,7 +28,7 @@ func TestRowsLeftOutAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, said := hosttest.Heard(t)
+	h, said := hosttest.WithOutput(t)
 	rows, err := d.Demonstrations(h, config.Default())
 	want := fmt.Sprintf("left out 5 rows: outcome limit (cut by rollout.max_turns or another limit; hone collect names the key to raise): %s:3, %[1]s:4, %[1]s:5 and 2 more\n"+
 		"left out %[1]s:1: outcome policy_error\n", path)
@@ -61,7 +61,7 @@ func TestUncurated(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := Uncurated(x.data)
+		err := RefuseCurated(x.data)
 		f, is := errors.AsType[*fault.Error](err)
 		if (err == nil) != (x.of == "") || is && (f.Where != x.of || !strings.Contains(f.Next, "hone curate export "+x.of+" --out ") || !strings.Contains(f.Why, "2 operations")) {
 			t.Errorf("%s: %v", x.name, err)

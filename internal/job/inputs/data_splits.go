@@ -54,7 +54,7 @@ func splitsAround(h *host.Host, path string, rows []*dataset.Row, list []scenari
 	}
 	if dir := run.Around(path); dir != "" {
 		file := filepath.Join(dir, job.ScenariosFile)
-		own, err := scenario.LoadKept(file)
+		own, err := scenario.LoadCopy(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a run of conversations has none
 			h.Say("warning: the scenarios of the run that the data is from cannot be read, "+
 				"so rows without a split may be of those to measure on: %v", err)

@@ -76,7 +76,7 @@ func TestRowsWithoutSplitAreHeldOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, said := hosttest.Heard(t)
+			h, said := hosttest.WithOutput(t)
 			d.HoldOut(h, list)
 			rows, err := d.Demonstrations(h, config.Default())
 			if err != nil || len(rows) != tc.learns {
@@ -113,7 +113,7 @@ func TestPairsWithoutSplitAreHeldOut(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h, said := hosttest.Heard(t)
+	h, said := hosttest.WithOutput(t)
 	p, err := ReadPairs(h, path, false)
 	ids := []string{}
 	for _, x := range p.List {

@@ -17,7 +17,7 @@ type Pairs struct {
 }
 
 func ReadPairs(h *host.Host, path string, skip bool) (Pairs, error) {
-	if err := Uncurated(path); err != nil {
+	if err := RefuseCurated(path); err != nil {
 		return Pairs{}, err
 	}
 	list, report, err := formats.LoadPairs([]string{path})

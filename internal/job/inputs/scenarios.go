@@ -23,11 +23,11 @@ func Scenarios(h *host.Host, path, judge string, skip bool) ([]scenario.Scenario
 	if err != nil {
 		return nil, err
 	}
-	return list, Scored(list, path, judge, false) // success is by checks, or a judge, whatever earns
+	return list, CheckScorable(list, path, judge, false) // success is by checks, or a judge, whatever earns
 }
 
-// Scored is an error where something is to score that nothing can.
-func Scored(list []scenario.Scenario, path, judge string, byProgram bool) error {
+// CheckScorable is an error where something is to score that nothing can.
+func CheckScorable(list []scenario.Scenario, path, judge string, byProgram bool) error {
 	if scenario.NeedsJudge(list) && judge == "" && !byProgram {
 		return &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them", Where: path,
 			Next: `give each scenario "checks", or name a judge with --judge-model`}
@@ -67,10 +67,10 @@ func noneOf(list []scenario.Scenario, split, path string) error {
 	return e
 }
 
-// Vetted are the scenarios of a file to train on. A row that cannot be read, and one with a check that can never pass or passes whatever is done, as
+// LoadForTraining are the scenarios of a file to train on. A row that cannot be read, and one with a check that can never pass or passes whatever is done, as
 // far as that shows without its servers, would cost a run that teaches nothing. All of them are one error, by their lines; or, with
 // skip, they are told and left out. Where others score episodes too (otherwiseScored), checks that silence passes are a bound, and told alone.
-func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, error) {
+func LoadForTraining(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, error) {
 	list, lines, err := readable(h, path, skip)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, 
 	if len(unsound) > 0 && (!skip || len(good) == 0) {
 		return nil, unsoundChecks(path, unsound, len(good) > 0)
 	}
-	leftOut(h, path, unsound)
+	reportBadRows(h, path, unsound)
 	for _, why := range []string{checktest.SilencePasses, checktest.EchoPasses} {
 		if at := weak[why]; len(at) > 0 {
 			h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all", why, fault.Count(len(at), "scenario"), path, at[0])
@@ -110,12 +110,12 @@ func readable(h *host.Host, path string, skip bool) (list []scenario.Scenario, l
 	if len(bad) > 0 && !skip {
 		return nil, nil, OrSkip(scenario.Unusable(path, bad))
 	}
-	leftOut(h, path, bad)
+	reportBadRows(h, path, bad)
 	scenario.AssignSplits(list)
 	return list, lines, nil
 }
 
-func leftOut(h *host.Host, path string, rows []scenario.Bad) {
+func reportBadRows(h *host.Host, path string, rows []scenario.Bad) {
 	for _, b := range rows {
 		h.Say("left out: %s:%d: %s", path, b.Line, b.Why)
 	}
@@ -139,8 +139,8 @@ func unread(h *host.Host, report *formats.Report, skip bool) error {
 	return nil
 }
 
-// OtherwiseScored reports whether more than checks says what an episode with checks is worth: a judge of all, a program or an expression.
-func OtherwiseScored(c config.Config) bool {
+// HasOtherScores reports whether more than checks says what an episode with checks is worth: a judge of all, a program or an expression.
+func HasOtherScores(c config.Config) bool {
 	return c.Judge.Model != "" && c.Judge.Scenarios == "all" && c.Rewards.Judge > 0 || len(c.Rewards.Program.Command) > 0 || len(c.Rewards.Expressions) > 0
 }
 

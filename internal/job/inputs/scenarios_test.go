@@ -35,12 +35,12 @@ func TestVettedRows(t *testing.T) {
 		}
 		var said bytes.Buffer
 		h := &host.Host{Talk: sanitize.New(&said)}
-		_, err := Vetted(h, path, false, false)
+		_, err := LoadForTraining(h, path, false, false)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Code != fault.CodeUsage || !strings.Contains(f.Error(), c.why) || !strings.Contains(f.Error(), "bad.jsonl:2") || !strings.Contains(f.Next, "--skip-bad") {
 			t.Errorf("%s: %v", name, err)
 		}
-		list, err := Vetted(h, path, true, false)
+		list, err := LoadForTraining(h, path, true, false)
 		if err != nil || len(list) != 1 || list[0].ID != "good" || !strings.Contains(said.String(), "bad.jsonl:2") || !strings.Contains(said.String(), c.why) {
 			t.Errorf("%s, skipped: %v, %v, said %q", name, err, list, said.String())
 		}
@@ -50,7 +50,7 @@ func TestVettedRows(t *testing.T) {
 		if name == "an id twice" {
 			continue
 		}
-		if _, err := Vetted(h, path, true, false); fault.CodeOf(err) != fault.CodeUsage {
+		if _, err := LoadForTraining(h, path, true, false); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%s alone: %v", name, err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestVettedWeakChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	list, err := Vetted(&host.Host{Talk: sanitize.New(&said)}, path, false, false)
+	list, err := LoadForTraining(&host.Host{Talk: sanitize.New(&said)}, path, false, false)
 	if err != nil || len(list) != 1 || !strings.Contains(said.String(), "repeating the task passes the checks of 1 scenario, the first at "+path+":2") {
 		t.Errorf("%v, %v, said %q", err, list, said.String())
 	}
@@ -95,7 +95,7 @@ func TestVettedSplits(t *testing.T) {
 	for _, s := range all {
 		splits[s.ID] = s.Split
 	}
-	list, err := Vetted(&host.Host{Talk: sanitize.New(&bytes.Buffer{})}, path, true, false)
+	list, err := LoadForTraining(&host.Host{Talk: sanitize.New(&bytes.Buffer{})}, path, true, false)
 	if err != nil || len(list) != len(all)-30 {
 		t.Fatalf("%d of %d rows, %v", len(list), len(all), err)
 	}
@@ -128,7 +128,7 @@ func TestVettedWhereOthersScore(t *testing.T) {
 		c := config.Default()
 		x.change(&c)
 		var said bytes.Buffer
-		list, err := Vetted(&host.Host{Talk: sanitize.New(&said)}, path, false, OtherwiseScored(c))
+		list, err := LoadForTraining(&host.Host{Talk: sanitize.New(&said)}, path, false, HasOtherScores(c))
 		if x.kept && (err != nil || len(list) != 1 || !strings.Contains(said.String(), "note: an episode without calls and answer passes the checks of 1 scenario, the first at "+path+":1")) ||
 			!x.kept && fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%s: %d, %v, said %q", name, len(list), err, said.String())

@@ -23,8 +23,8 @@ import (
 	"hone/internal/run/metrics"
 )
 
-// Ended turns the end of a recipe into what the user sees; the recipe has kept its whole steps.
-func Ended(ctx context.Context, j *job.Job, stage string, err error) error {
+// Conclude turns the end of a recipe into what the user sees; the recipe has kept its whole steps.
+func Conclude(ctx context.Context, j *job.Job, stage string, err error) error {
 	next, server := "hone runs resume "+run.Name(j.Path), ""
 	if j.Kept.MCPGiven {
 		server = " with the same MCP_URL or --mcp"
@@ -160,8 +160,8 @@ func (l Journal) Best(stage string, before int) (step int, measured map[string]f
 	return step, measured, nil
 }
 
-// Recorded implements recipe.Log. What was measured of episodes that another adapter made is not recorded of this one.
-func (l Journal) Recorded(stage string, step int) (map[string]float64, bool, error) {
+// StepMetrics implements recipe.Log. What was measured of episodes that another adapter made is not recorded of this one.
+func (l Journal) StepMetrics(stage string, step int) (map[string]float64, bool, error) {
 	if mine, err := l.ofThisAdapter(stage, step); err != nil || !mine {
 		return nil, false, err
 	}
@@ -179,8 +179,8 @@ func (l Journal) Recorded(stage string, step int) (map[string]float64, bool, err
 	return nil, false, nil
 }
 
-// Measured implements recipe.Log.
-func (l Journal) Measured(stage string) (map[int]map[string]float64, error) {
+// Measurements implements recipe.Log.
+func (l Journal) Measurements(stage string) (map[int]map[string]float64, error) {
 	rows, err := l.Dir.Ledger.Metrics(stage)
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 	}
 	var all []recipe.Kept
 	for _, r := range rows {
-		k, err := records.KeptOf(r)
+		k, err := records.EpisodeOfRow(r)
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +248,7 @@ func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 			continue
 		}
 		if k.Shown != nil {
-			if k.Tools, err = mcp.ToolsShown(*k.Shown, l.Episodes.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
+			if k.Tools, err = mcp.ShownTools(*k.Shown, l.Episodes.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
 				return nil, err
 			}
 		}
@@ -276,7 +276,7 @@ func (l Journal) TakeBest(stage string, trainer recipe.Trainer) error {
 		l.Say("on what was held out the last step, %d, was best: loss %.4f", step, m["eval_loss"])
 		return nil
 	}
-	at, _, err := l.Recorded(recipe.ValidationStage, last)
+	at, _, err := l.StepMetrics(recipe.ValidationStage, last)
 	if err != nil {
 		return err
 	}

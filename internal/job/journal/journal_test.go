@@ -26,7 +26,7 @@ func TestMetricsThatAreNoNumbers(t *testing.T) {
 	if err := log.Metrics("grpo", 2, map[string]float64{"reward": 0.5, "sampling/mismatch_kl": math.NaN(), "sampling/mean_ratio": math.Inf(1)}); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok, err := log.Recorded("grpo", 2); err != nil || !ok || !maps.Equal(got, map[string]float64{"reward": 0.5}) {
+	if got, ok, err := log.StepMetrics("grpo", 2); err != nil || !ok || !maps.Equal(got, map[string]float64{"reward": 0.5}) {
 		t.Errorf("%v, %v, %v", got, ok, err)
 	}
 }
@@ -48,14 +48,14 @@ func TestMeasuredOfAllPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, ok, err := log.Recorded("grpo", 1); ok || err != nil {
+	if _, ok, err := log.StepMetrics("grpo", 1); ok || err != nil {
 		t.Errorf("another policy's step is recorded of this one: %v", err)
 	}
-	all, err := log.Measured("grpo")
+	all, err := log.Measurements("grpo")
 	if err != nil || len(all) != 3 || all[2]["reward"] != 2 {
 		t.Errorf("measured %v, %v", all, err)
 	}
-	if none, err := log.Measured("validation"); err != nil || len(none) != 0 {
+	if none, err := log.Measurements("validation"); err != nil || len(none) != 0 {
 		t.Errorf("measured of no stage: %v, %v", none, err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"hone/internal/toolset"
 )
 
-// What reads as a refusal and counts as an answer is found in every form that mcp.LooksRefused knows, in the text or in the structured
+// What reads as a refusal and counts as an answer is found in every form that mcp.RefusalPattern knows, in the text or in the structured
 // content; what is an error already is not, nor what hone itself answered, nor what the configuration says.
 func TestUnmarkedResults(t *testing.T) {
 	for name, tc := range map[string]struct {

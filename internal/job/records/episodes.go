@@ -20,7 +20,7 @@ func FindEpisode(path, id string) (stats.Example, error) {
 	found, err := episodesOf(path, func(l *run.Ledger, yield func(run.TrajectoryRow) error) error {
 		rows, err := l.Find(id)
 		if err == nil && len(rows) == 0 && id != "" {
-			rows, err = l.FindBegun(id)
+			rows, err = l.FindByPrefix(id)
 			rows = nearest(rows, id)
 		}
 		for _, r := range rows {

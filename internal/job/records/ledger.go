@@ -10,8 +10,8 @@ import (
 	"hone/internal/run"
 )
 
-// KeptOf reads a row of the ledger.
-func KeptOf(r run.TrajectoryRow) (recipe.Kept, error) {
+// EpisodeOfRow reads a row of the ledger.
+func EpisodeOfRow(r run.TrajectoryRow) (recipe.Kept, error) {
 	k := recipe.Kept{Trajectory: &trajectory.Trajectory{}}
 	if err := json.Unmarshal(r.JSON, k.Trajectory); err != nil {
 		return k, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)

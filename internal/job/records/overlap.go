@@ -103,7 +103,7 @@ func (c OverlapCheck) Overlap(h *host.Host) (Overlaps, error) {
 		return out, err
 	}
 	if c.Model != "" {
-		l := LearntBy(c.Model)
+		l := ReadProvenance(c.Model)
 		for _, folder := range l.unknown {
 			h.Say("note: there is no run's record beside %s, so what it was trained on is not known", folder)
 		}
@@ -157,18 +157,18 @@ func (c OverlapCheck) read(h *host.Host) (test, train []scenario.Scenario, sourc
 		if report.NumRefused() > 0 {
 			report.Tell(h.Say)
 		}
-		sources = append(sources, saidIn(rows, filepath.Base(file))...)
+		sources = append(sources, userTexts(rows, filepath.Base(file))...)
 	}
 	return test, train, sources, nil
 }
 
-// saidIn are the texts of the conversations to learn from: what the user says first, and all that the user says.
-func saidIn(rows []dataset.Row, where string) (out []overlap.Source) {
+// userTexts are the texts of the conversations to learn from: what the user says first, and all that the user says.
+func userTexts(rows []dataset.Row, where string) (out []overlap.Source) {
 	for _, r := range rows {
-		if !r.ToLearnFrom() || r.NotDemonstrated() != "" {
+		if !r.ToLearnFrom() || r.WhyNoDemonstration() != "" {
 			continue
 		}
-		name, all := fmt.Sprintf("line %d", r.Line), overlap.Said(r.Messages)
+		name, all := fmt.Sprintf("line %d", r.Line), overlap.UserText(r.Messages)
 		out = append(out, overlap.Source{Name: name, Where: where, Text: r.Task()})
 		if all != r.Task() {
 			out = append(out, overlap.Source{Name: name, Where: where, Text: all})

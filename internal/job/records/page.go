@@ -56,12 +56,12 @@ func pageOf(path string, evaluated bool) (report.Page, error) {
 	if err != nil {
 		return report.Page{}, err
 	}
-	from := report.Source{Evaluated: evaluated, Ratings: ratings, Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: settings.IntervalsOf(c), Known: settings.KnownOf(catalog)}
+	from := report.Source{Evaluated: evaluated, Ratings: ratings, Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: settings.IntervalsOf(c), Known: settings.KnownFacts(catalog)}
 	var b job.Begun
 	s, notRun := run.Summarize(path)
 	if notRun == nil && json.Unmarshal(s.Version, &b) == nil && b.Flags.Evaluation != nil {
 		b.Flags.Settle()
-		from.Learnt = LearntOf(b.Flags.Evaluation.Systems, b.Folder, catalog)
+		from.Learnt = ProvenanceOf(b.Flags.Evaluation.Systems, b.Folder, catalog)
 	}
 	p, err := report.Read(path, from)
 	if err != nil {
@@ -83,7 +83,7 @@ func pageOf(path string, evaluated bool) (report.Page, error) {
 			p.Say("adapter", b.Flags.Adapter)
 			p.Say("dataset", e.Dataset)
 			p.Say("split", e.Split)
-			p.Say("scenarios", e.Drawn(len(from.Scenarios), c.Seed))
+			p.Say("scenarios", e.SampleText(len(from.Scenarios), c.Seed))
 			sayModels(&p, c.Model.Base, e.Systems)
 		}
 	}
@@ -169,7 +169,7 @@ func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page,
 
 // ScenariosOf are the scenarios that a run keeps, none where it keeps none.
 func ScenariosOf(path string) map[string]*scenario.Scenario {
-	list, err := scenario.LoadKept(filepath.Join(path, job.ScenariosFile))
+	list, err := scenario.LoadCopy(filepath.Join(path, job.ScenariosFile))
 	if err != nil {
 		if t, err := ownTasksOf(path); err == nil {
 			list = slices.Concat(t.Train, t.Test)

@@ -36,8 +36,8 @@ type Learnt struct {
 	unknown []string          // where no record is found
 }
 
-// LearntBy reads the records of the adapter in a folder of its run directory.
-func LearntBy(folder string) Learnt {
+// ReadProvenance reads the records of the adapter in a folder of its run directory.
+func ReadProvenance(folder string) Learnt {
 	l := Learnt{hashes: map[string]bool{}, tasks: map[string]bool{}, tools: map[string]string{}}
 	for seen := map[string]bool{}; folder != "" && !seen[folder]; {
 		seen[folder] = true
@@ -85,24 +85,24 @@ func (l *Learnt) read(folder string) (earlier string) {
 }
 
 func (l *Learnt) scenarios(dir string) error {
-	list, err := scenario.LoadKept(filepath.Join(dir, job.ScenariosFile))
+	list, err := scenario.LoadCopy(filepath.Join(dir, job.ScenariosFile))
 	for _, s := range scenario.OfSplit(list, scenario.Train) {
 		l.add(s, dir)
 	}
 	return err
 }
 
-// called notes a tool that is learnt from.
-func (l *Learnt) called(tool string) {
+// noteTool notes a tool that is learnt from.
+func (l *Learnt) noteTool(tool string) {
 	if _, known := l.tools[tool]; !known {
 		l.tools[tool] = ""
 	}
 }
 
-func (l *Learnt) calledIn(messages []chat.Message) {
+func (l *Learnt) noteTools(messages []chat.Message) {
 	for _, m := range messages {
 		for _, c := range m.ToolCalls {
-			l.called(c.Name)
+			l.noteTool(c.Name)
 		}
 	}
 }
@@ -124,23 +124,23 @@ func (l *Learnt) add(s scenario.Scenario, dir string) {
 		l.tasks[s.Task] = true
 	}
 	for _, tool := range s.Tools() {
-		l.called(tool)
+		l.noteTool(tool)
 	}
 }
 
 func (l *Learnt) conversations(dir string) error {
 	rows, _, err := formats.Load([]string{filepath.Join(dir, job.ConversationsFile)}, formats.Options{})
 	for _, r := range rows {
-		if !r.ToLearnFrom() || r.NotDemonstrated() != "" {
+		if !r.ToLearnFrom() || r.WhyNoDemonstration() != "" {
 			continue
 		}
 		if r.Scenario != "" {
 			l.hashes[r.Scenario] = true
 		}
 		l.tasks[r.Task()] = true
-		l.calledIn(r.Messages)
+		l.noteTools(r.Messages)
 	}
-	l.sources = append(l.sources, saidIn(rows, dir)...)
+	l.sources = append(l.sources, userTexts(rows, dir)...)
 	return err
 }
 
@@ -150,8 +150,8 @@ func (l *Learnt) pairs(dir string) error {
 	list = slices.DeleteFunc(list, func(x formats.Pair) bool { return !x.Chosen.ToLearnFrom() })
 	for _, r := range (inputs.Pairs{List: list}).Rows() {
 		l.tasks[r.Task()] = true
-		l.calledIn(r.Messages)
-		l.sources = append(l.sources, saidIn([]dataset.Row{r}, dir)...)
+		l.noteTools(r.Messages)
+		l.sources = append(l.sources, userTexts([]dataset.Row{r}, dir)...)
 	}
 	return err
 }
@@ -166,8 +166,8 @@ func (l *Learnt) ownTasks(dir string) error {
 	}
 	for i, shown := range t.Demonstrations {
 		messages := shown.Messages
-		l.sources = append(l.sources, overlap.Source{Name: fmt.Sprintf("demonstration %d", i), Where: dir, Text: overlap.Said(messages)})
-		l.calledIn(messages)
+		l.sources = append(l.sources, overlap.Source{Name: fmt.Sprintf("demonstration %d", i), Where: dir, Text: overlap.UserText(messages)})
+		l.noteTools(messages)
 		for _, m := range messages {
 			if m.Role == chat.User {
 				l.tasks[m.Content] = true
@@ -188,10 +188,10 @@ func (l Learnt) Of(tasks []scenario.Scenario) (ids []string) {
 	return ids
 }
 
-// LearntOf says for each system of an evaluation with which tools and servers it was trained, by the records of its adapter. A system
+// ProvenanceOf says for each system of an evaluation with which tools and servers it was trained, by the records of its adapter. A system
 // without an adapter is held against what any other learnt, so that it has the same parts as those it is compared with. A system whose
 // record is not whole has none. folder is where relative paths are from, "" for here; catalog says the servers that no record does.
-func LearntOf(systems []job.System, folder string, catalog *mcp.Catalog) map[string]*stats.Learnt {
+func ProvenanceOf(systems []job.System, folder string, catalog *mcp.Catalog) map[string]*stats.Learnt {
 	out, any := map[string]*stats.Learnt{}, &stats.Learnt{Tools: map[string]bool{}, Servers: map[string]bool{}}
 	for _, s := range systems {
 		if s.Adapter == "" {
@@ -201,7 +201,7 @@ func LearntOf(systems []job.System, folder string, catalog *mcp.Catalog) map[str
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(folder, path)
 		}
-		if l := LearntBy(path); len(l.unknown) == 0 {
+		if l := ReadProvenance(path); len(l.unknown) == 0 {
 			out[s.Name] = l.names(catalog)
 			maps.Copy(any.Tools, out[s.Name].Tools)
 			maps.Copy(any.Servers, out[s.Name].Servers)

@@ -83,15 +83,15 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 	if kept != nil {
 		err = errors.Join(err, kept.Close())
 	}
-	collect.SayPaid((&job.Job{Env: e}), collect.Collection{Client: client, Priced: o.Cost != nil})
-	if printErr := e.Print(r.answered()); printErr != nil {
+	collect.SayCost((&job.Job{Env: e}), collect.Collection{Client: client, Priced: o.Cost != nil})
+	if printErr := e.Print(r.results()); printErr != nil {
 		return printErr
 	}
-	return r.ended(e, a, err)
+	return r.conclude(e, a, err)
 }
 
-// ended says what is left to be done, or why nothing was.
-func (r *replay) ended(e job.Env, a Asked, err error) error {
+// conclude says what is left to be done, or why nothing was.
+func (r *replay) conclude(e job.Env, a Asked, err error) error {
 	again := "the same command asks again"
 	if a.Output != "" {
 		e.Say("answers: %s", filepath.Join(a.Output, File))
@@ -141,7 +141,7 @@ func (a Asked) open() (*os.File, error) {
 // replayable are the traces in which an assistant answers something, each with its tools.
 func replayable(e job.Env, a Asked) (traces []dataset.Row, err error) {
 	tools, without := inputs.NewCatalogs(a.Catalog), 0
-	if err := inputs.Uncurated(a.Data); err != nil {
+	if err := inputs.RefuseCurated(a.Data); err != nil {
 		return nil, err
 	}
 	_, err = formats.Read([]string{a.Data}, formats.Options{}, func(r dataset.Row) error {

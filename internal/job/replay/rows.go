@@ -123,8 +123,8 @@ func ofOneTrace(err error) bool {
 	return code == fault.CodeUnavailable || code == fault.CodeError && refused && status.Status >= 400
 }
 
-// answered are the traces that were sent, in their order, and a table of how often what is said is the same.
-func (r *replay) answered() ([]Replayed, [][]string) {
+// results are the traces that were sent, in their order, and a table of how often what is said is the same.
+func (r *replay) results() ([]Replayed, [][]string) {
 	list, count := []Replayed{}, map[string]int{}
 	for _, x := range r.said {
 		if x != nil {

@@ -90,7 +90,7 @@ func (k Calibration) groups() ([]judge.Group, error) {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "labels are of the episodes of a run, and none is named", Where: "--labels " + k.Labels, Next: "hone judge calibrate RUN --labels FILE; a set has its own"}
 	}
 	if k.Set == "" {
-		return judge.BuiltIn()
+		return judge.BuiltInSet()
 	}
 	text, err := os.ReadFile(k.Set)
 	var groups []judge.Group

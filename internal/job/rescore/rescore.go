@@ -106,13 +106,13 @@ func Run(ctx context.Context, h *host.Host, path string, c config.Config, given 
 		h.Say("note: %s left out: of scenarios that the run does not keep, or never scored", fault.Count(skipped, "episode"))
 	}
 	if !h.DryRun {
-		file, err := writeRescored(path, groups)
+		file, err := writeScores(path, groups)
 		if err != nil {
 			return nil, err
 		}
 		h.Say("scores: %s; the run's own are as they were", file)
 	}
-	return recipe.Changes(groups), notScored(groups, path)
+	return recipe.Changes(groups), missingScoreError(groups, path)
 }
 
 // ChangeRows are changes as a table.
@@ -125,8 +125,8 @@ func ChangeRows(changes []recipe.Change) [][]string {
 	return rows
 }
 
-// notScored is the error of episodes that had a score and have none now, for a term that failed; nil where there are none.
-func notScored(groups []recipe.Rescored, path string) error {
+// missingScoreError is the error of episodes that had a score and have none now, for a term that failed; nil where there are none.
+func missingScoreError(groups []recipe.Rescored, path string) error {
 	n, all, first := 0, 0, ""
 	for _, g := range groups {
 		for i, now := range g.Now {
@@ -154,7 +154,7 @@ func showTools(groups []recipe.Rescored, catalog *mcp.Catalog) (err error) {
 			if t.Shown == nil {
 				continue
 			}
-			if t.Tools, err = mcp.ToolsShown(*t.Shown, catalog, "episode "+g.Stage+"/"+t.ID); err != nil {
+			if t.Tools, err = mcp.ShownTools(*t.Shown, catalog, "episode "+g.Stage+"/"+t.ID); err != nil {
 				return err
 			}
 		}
@@ -175,7 +175,7 @@ func groupsOf(path string) (groups []recipe.Rescored, skipped int, err error) {
 	at := map[key]int{}
 	err = records.ReadLedger(path, func(l *run.Ledger) error {
 		return l.Each(func(r run.TrajectoryRow) error {
-			k, err := records.KeptOf(r)
+			k, err := records.EpisodeOfRow(r)
 			if err != nil {
 				return err
 			}
@@ -208,13 +208,13 @@ type rescoredLine struct {
 	Reordered bool             `json:"reordered"` // its group
 }
 
-// writeRescored writes the scores to the first file of the run's folder that is not there.
-func writeRescored(path string, groups []recipe.Rescored) (string, error) {
+// writeScores writes the scores to the first file of the run's folder that is not there.
+func writeScores(path string, groups []recipe.Rescored) (string, error) {
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)
 	for _, g := range groups {
 		for i, t := range g.Group.Trajectories {
-			if err := out.Encode(rescoredLine{g.Stage + "/" + t.ID, g.Was[i], g.Now[i], g.Reordered()}); err != nil {
+			if err := out.Encode(rescoredLine{g.Stage + "/" + t.ID, g.Was[i], g.Now[i], g.ChangesOrder()}); err != nil {
 				return "", err
 			}
 		}

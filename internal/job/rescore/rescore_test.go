@@ -75,12 +75,12 @@ func TestNotScored(t *testing.T) {
 		return g
 	}
 	one := trajectory.Score{Reward: 1}
-	if err := notScored([]recipe.Rescored{group([]trajectory.Score{lost, one}, []trajectory.Score{lost, one})}, "out"); err != nil {
+	if err := missingScoreError([]recipe.Rescored{group([]trajectory.Score{lost, one}, []trajectory.Score{lost, one})}, "out"); err != nil {
 		t.Error(err)
 	}
 	again := lost
 	again.Error = "later"
-	f, ok := errors.AsType[*fault.Error](notScored([]recipe.Rescored{group([]trajectory.Score{lost, one, one, one}, []trajectory.Score{lost, one, lost, again})}, "out"))
+	f, ok := errors.AsType[*fault.Error](missingScoreError([]recipe.Rescored{group([]trajectory.Score{lost, one, one, one}, []trajectory.Score{lost, one, lost, again})}, "out"))
 	if !ok || f.Code != fault.CodeFailures || !strings.Contains(f.What, "2 of 3 episodes") || !strings.Contains(f.Why, "grpo/e2: no judge") {
 		t.Errorf("%v", f)
 	}

@@ -138,12 +138,12 @@ func (x *Judging) Say(h *host.Host) {
 		return
 	}
 	for _, client := range x.clients {
-		spent := client.Spent()
+		spent := client.Usage()
 		if spent.Total() == 0 {
 			continue
 		}
 		cost := ""
-		if usd := client.SpentUSD(); usd > 0 {
+		if usd := client.CostUSD(); usd > 0 {
 			cost = fmt.Sprintf(", %.4f dollars", usd)
 		}
 		h.Say("judge: %s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"), cost)

@@ -65,7 +65,7 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 		return nil, err
 	}
 	x.closers = append(x.closers, func() { m.Close() })
-	m.SayUntrained(own.LoRA, folder, false)
+	m.WarnUntrainedTokens(own.LoRA, folder, false)
 	j := &here{name: name, slots: make(chan int, min(mostQuestions, c.Judge.Concurrency)), context: min(c.Judge.Context, m.Shape().MaxContext)}
 	for slot := range cap(j.slots) {
 		j.slots <- slot

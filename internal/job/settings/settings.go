@@ -10,8 +10,8 @@ import (
 	"hone/internal/recipe"
 )
 
-// KnownOf is what scenarios do not say: the servers of tools, and what an episode cost.
-func KnownOf(c *mcp.Catalog) stats.Known {
+// KnownFacts is what scenarios do not say: the servers of tools, and what an episode cost.
+func KnownFacts(c *mcp.Catalog) stats.Known {
 	return stats.Known{Server: ServerOf(c), Cost: (*trajectory.Trajectory).Cost}
 }
 

@@ -106,7 +106,7 @@ func Begin(j *job.Job, path string, rows []dataset.Row) (Plan, error) {
 	c.Rollout.System = systemOf(j.Host, path, rows, c.Rollout.System)
 	m, err := basemodel.Find(j.Host, c, c.Model.Base, trained)
 	if err == nil {
-		m.SayUntrained(c.LoRA, j.Kept.Adapter, true)
+		m.WarnUntrainedTokens(c.LoRA, j.Kept.Adapter, true)
 	}
 	return Plan{Config: c, Model: m}, err
 }

@@ -79,7 +79,7 @@ func Run(ctx context.Context, e job.Env, c config.Config, a Asked) error {
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	j := &job.Job{Env: e, Verb: "sft", Path: path, Kept: b.Flags, SkipBad: true} // what the run began without
 	defer j.Close()
-	if over, err := j.Over(b, settings.SFTStage, "final", func(final string) error { return sayTuned(j, final) }); over || err != nil {
+	if over, err := j.Over(b, settings.SFTStage, "final", func(final string) error { return sayNext(j, final) }); over || err != nil {
 		return err
 	}
 	if err := j.GoOn(); err != nil {
@@ -150,7 +150,7 @@ func learn(ctx context.Context, j *job.Job, d inputs.Conversations, rows []datas
 	if err := l.Learn(ctx, j, s.Stage, kept, steps, nil); err != nil {
 		return err
 	}
-	return sayTuned(j, j.Final())
+	return sayNext(j, j.Final())
 }
 
 // Learn opens the model of the plan and its trainer, begins the run, which keeps some inputs, and has steps take those of
@@ -173,7 +173,7 @@ func (l Plan) Learn(ctx context.Context, j *job.Job, stage string, kept []run.In
 	track := journal.StartTracking(j.Env, j.Config.Metrics, j.Dir, journal.Tracked{Main: stage, Engine: m.Engine})
 	defer func() { track.Close(err) }()
 	log := journal.Journal{Dir: j.Dir, Say: j.Say, Track: track}
-	if err := journal.Ended(ctx, j, stage, steps(trainer, log)); err != nil {
+	if err := journal.Conclude(ctx, j, stage, steps(trainer, log)); err != nil {
 		return err
 	}
 	if err := log.TakeBest(stage, trainer); err != nil {
@@ -191,8 +191,8 @@ func (l Plan) Learn(ctx context.Context, j *job.Job, stage string, kept []run.In
 	return track.Tell(j.Dir)
 }
 
-// sayTuned tells where the adapter is and what can be done with it.
-func sayTuned(j *job.Job, final string) error {
+// sayNext tells where the adapter is and what can be done with it.
+func sayNext(j *job.Job, final string) error {
 	j.Say("adapter: %s", final)
 	next := "hone serve --model " + final
 	if _, err := os.Stat(j.Config.Scenarios.File); err == nil {

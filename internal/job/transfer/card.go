@@ -51,7 +51,7 @@ func cardOf(a PushAsked, name string) (hub.Card, error) {
 		}
 	}
 	for seen := 0; at != "" && seen < 10; seen++ {
-		before, own, err := trainedBy(at, &m)
+		before, own, err := addTraining(at, &m)
 		if err != nil {
 			return m, bad(at, err)
 		}
@@ -66,15 +66,15 @@ func cardOf(a PushAsked, name string) (hub.Card, error) {
 		m.Base, m.Revision, m.OnHub = repo.ID, repo.Revision, true
 	}
 	if a.Evaluation != "" {
-		if err := measuredIn(a.Evaluation, &m); err != nil {
+		if err := addEvaluation(a.Evaluation, &m); err != nil {
 			return m, bad(a.Evaluation, err)
 		}
 	}
 	return m, nil
 }
 
-// trainedBy puts what the run in a folder tells into the card. It returns the run that its adapter came of, where there was one, and the base model.
-func trainedBy(path string, m *hub.Card) (before, base string, err error) {
+// addTraining puts what the run in a folder tells into the card. It returns the run that its adapter came of, where there was one, and the base model.
+func addTraining(path string, m *hub.Card) (before, base string, err error) {
 	text, err := os.ReadFile(filepath.Join(path, "version.json"))
 	if err != nil {
 		return "", "", err
@@ -105,9 +105,9 @@ func trainedBy(path string, m *hub.Card) (before, base string, err error) {
 	}) {
 		s.Inputs = append(s.Inputs, hub.CardFact{Name: name, Value: b.Files[name]})
 	}
-	s.Data = "live episodes of " + counted(path, job.ScenariosFile)
+	s.Data = "live episodes of " + rowCount(path, job.ScenariosFile)
 	if b.Verb == "sft" {
-		s.Data = counted(path, job.ConversationsFile)
+		s.Data = rowCount(path, job.ConversationsFile)
 		if cost, err := costOf(filepath.Join(path, job.ConversationsFile)); err != nil {
 			return "", "", err
 		} else if cost != "" {
@@ -160,8 +160,8 @@ func costOf(path string) (string, error) {
 	return bill.String(), err
 }
 
-// counted is how many rows a run's input has, in words.
-func counted(path, name string) string {
+// rowCount is how many rows a run's input has, in words.
+func rowCount(path, name string) string {
 	text, err := os.ReadFile(filepath.Join(path, name))
 	if err != nil {
 		return "data that was not kept"
@@ -217,8 +217,8 @@ func readMetrics(path string, s *hub.CardStage, m *hub.Card) error {
 	return in.Err()
 }
 
-// measuredIn reads the rates of an evaluation.
-func measuredIn(path string, m *hub.Card) error {
+// addEvaluation reads the rates of an evaluation.
+func addEvaluation(path string, m *hub.Card) error {
 	text, err := os.ReadFile(filepath.Join(path, "results.json"))
 	if err != nil {
 		return err

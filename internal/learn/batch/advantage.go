@@ -79,7 +79,7 @@ func (a Advantage) Of(groups []Earned) [][]float64 {
 		case AdvantagePerTerm:
 			out[i] = PerTerm(g.Terms)
 		default:
-			out[i] = GroupNormalized(g.Rewards)
+			out[i] = GroupNormalize(g.Rewards)
 		}
 	}
 	switch a {
@@ -120,9 +120,9 @@ func (a Advantage) spread(g Earned) bool {
 
 func spread(x []float64) bool { return slices.Min(x) != slices.Max(x) }
 
-// GroupNormalized is GRPO's advantage (arXiv 2402.03300): (r - mean) / (std + 1e-4) over the group, with the sample
+// GroupNormalize is GRPO's advantage (arXiv 2402.03300): (r - mean) / (std + 1e-4) over the group, with the sample
 // standard deviation (ddof 1), as TRL computes it.
-func GroupNormalized(rewards []float64) []float64 {
+func GroupNormalize(rewards []float64) []float64 {
 	centred := Center(rewards)
 	sum := 0.0
 	for _, c := range centred {
@@ -177,7 +177,7 @@ func PerTerm(terms [][]trajectory.Term) []float64 {
 		for k, earned := range x.earned {
 			scaled[k] = earned / weight
 		}
-		for k, z := range GroupNormalized(scaled) {
+		for k, z := range GroupNormalize(scaled) {
 			out[x.members[k]] += weight * z
 		}
 	}

@@ -188,8 +188,8 @@ func Compare(groups []trajectory.Group) (c Compared) {
 	return c
 }
 
-// Left counts what teaches nothing, given the advantages of each turn of each member of each of the Groups.
-func (c Compared) Left(advantages [][][]float64) Stats {
+// GroupStats counts what teaches nothing, given the advantages of each turn of each member of each of the Groups.
+func (c Compared) GroupStats(advantages [][][]float64) Stats {
 	s := Stats{Groups: c.numAll, Empty: c.numAll - len(c.Groups), Masked: c.masked}
 	for _, a := range advantages {
 		if alike(a) {

@@ -126,7 +126,7 @@ func episode(id int32, outcome trajectory.Outcome, reward float64) *trajectory.T
 func fromGroups(groups []trajectory.Group, a batch.Advantages, o batch.Options) (batch.Batch, batch.Stats) {
 	compared := batch.Compare(groups)
 	advantages := a.Of(compared.Groups)
-	return compared.Rows(advantages, o), compared.Left(advantages)
+	return compared.Rows(advantages, o), compared.GroupStats(advantages)
 }
 
 func TestFromGroups(t *testing.T) {
@@ -188,7 +188,7 @@ func TestGroupNormalized(t *testing.T) {
 		{[]float64{7}, []float64{0}},
 		{nil, nil},
 	} {
-		got := batch.GroupNormalized(slices.Clone(c.rewards))
+		got := batch.GroupNormalize(slices.Clone(c.rewards))
 		if len(got) != len(c.want) {
 			t.Fatalf("%v: got %v", c.rewards, got)
 		}

@@ -61,12 +61,12 @@ func (c Correction) Weights(old, sampler []float64) []float64 {
 		case LevelGeometric:
 			w[i] = sum / float64(len(w))
 		}
-		w[i] = c.bound(math.Exp(w[i]))
+		w[i] = c.clamp(math.Exp(w[i]))
 	}
 	return w
 }
 
-func (c Correction) bound(r float64) float64 {
+func (c Correction) clamp(r float64) float64 {
 	switch {
 	case c.Mode != ModeMask:
 		return min(max(r, c.Low), c.High)

@@ -16,7 +16,7 @@ func (s Spec) hasKernel(q *Node, window, keys int) bool {
 	return fits && s.BF16 && q.Graph().Backend().Capabilities().Operations[compute.OpTypeFusedScaledDotProductAttention]
 }
 
-// trainable reports whether the segments are what attendTrained takes: a causal one, alone or after a prefix that all
+// trainable reports whether the segments are what attendInTraining takes: a causal one, alone or after a prefix that all
 // rows see whole.
 func trainable(segments []KeyValues) bool {
 	for i, seg := range segments {
@@ -28,8 +28,8 @@ func trainable(segments []KeyValues) bool {
 	return len(segments) <= 2
 }
 
-// attendTrained is attend by the device's kernel, which keeps no scores for the backward pass either.
-func attendTrained(s Spec, q *Node, segments []KeyValues) *Node {
+// attendInTraining is attend by the device's kernel, which keeps no scores for the backward pass either.
+func attendInTraining(s Spec, q *Node, segments []KeyValues) *Node {
 	text := func(of func(KeyValues) *Node) *Node { // [1, P + N*C, K, D]
 		own := ownText(of(segments[len(segments)-1]))
 		if len(segments) == 1 {
@@ -59,7 +59,7 @@ func ownText(x *Node) *Node {
 	return Reshape(x, 1, d[0]*d[1], d[2], d[3])
 }
 
-// isSampling reports whether all segments are what attendSampled takes: a shared one, a causal one, or one with lengths.
+// isSampling reports whether all segments are what attendInSampling takes: a shared one, a causal one, or one with lengths.
 func isSampling(segments []KeyValues) bool {
 	for _, seg := range segments {
 		if !seg.isShared() && !seg.Causal && seg.Length == nil {
@@ -72,9 +72,9 @@ func isSampling(segments []KeyValues) bool {
 // part is attention to some of the keys: its output [N, C, H, D] and the log of its softmax's denominator [N, H, C].
 type part struct{ out, log *Node }
 
-// attendSampled is attend by the device's kernel, without a derivative. With o and L of the parts the whole's
+// attendInSampling is attend by the device's kernel, without a derivative. With o and L of the parts the whole's
 // L = log sum exp L_i and o = sum exp(L_i - L) o_i (arXiv 2307.08691). A part without keys has any output, numbers or not.
-func attendSampled(s Spec, q *Node, segments []KeyValues) *Node {
+func attendInSampling(s Spec, q *Node, segments []KeyValues) *Node {
 	q = tokensFirst(q)
 	d := q.Shape().Dimensions
 	var parts []part

@@ -56,7 +56,7 @@ func lossAndGradients(t *testing.T, e *engine.Engine, s model.Spec, fused bool) 
 		engine.Param{Name: "prefix", Shape: engine.I32(1, p)}, engine.Param{Name: "ids", Shape: engine.I32(n, c)})
 	program, err := e.Compile("bf16", params, func(in []*graph.Node) []*graph.Node {
 		w := len(params) - 3
-		d := model.NewAdapted(s, in[:w], l, in[w])
+		d := model.NewAdapterDecoder(s, in[:w], l, in[w])
 		kv := model.Prefix(d, in[w+1])
 		g := in[0].Graph()
 		positions := graph.AddScalar(graph.Iota(g, shapes.Make(dtypes.Int32, n, c), 1), p)

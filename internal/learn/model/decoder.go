@@ -39,9 +39,9 @@ func NewDecoder(s Spec, weights []*Node) *Decoder {
 	return d
 }
 
-// NewAdapted returns a decoder whose linear maps carry the adapter given as a flat vector; Adapter returns the nodes
+// NewAdapterDecoder returns a decoder whose linear maps carry the adapter given as a flat vector; Adapter returns the nodes
 // its gradient is taken for.
-func NewAdapted(s Spec, weights []*Node, l LoRA, flat *Node) *Decoder {
+func NewAdapterDecoder(s Spec, weights []*Node, l LoRA, flat *Node) *Decoder {
 	if s.Joined {
 		panic("an adapter beside weights that are joined")
 	}
@@ -197,10 +197,10 @@ func (d *Decoder) attention(q, positionsNC *Node, window int, segments []KeyValu
 	}
 	if d.spec.hasKernel(q, window, keys) {
 		if trainable(segments) {
-			return attendTrained(d.spec, q, segments)
+			return attendInTraining(d.spec, q, segments)
 		}
 		if d.adapter == nil && isSampling(segments) {
-			return attendSampled(d.spec, q, segments)
+			return attendInSampling(d.spec, q, segments)
 		}
 	}
 	return d.until(attend(d.spec, d.again(q), positionsNC, window, segments))

@@ -3,6 +3,6 @@ package model
 // What tests outside of the package look into.
 var (
 	Attend        = attend
-	AttendSampled = attendSampled
+	AttendSampled = attendInSampling
 	RowsOf        = rowsOf
 )

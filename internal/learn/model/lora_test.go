@@ -343,7 +343,7 @@ func (g golden) trained(t *testing.T, e *engine.Engine, s model.Spec, weights []
 	n, c := len(g.Texts), len(g.Texts[len(g.Texts)-1])
 	params := append(s.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(len(adapter))}, engine.Param{Name: "ids", Shape: engine.I32(n, c)})
 	p, err := e.Compile("trained", params, func(in []*Node) []*Node {
-		d := model.NewAdapted(s, in[:len(in)-2], l, in[len(in)-2])
+		d := model.NewAdapterDecoder(s, in[:len(in)-2], l, in[len(in)-2])
 		return []*Node{d.Logits(Reshape(forward(d, in[len(in)-1]), n*c, s.Hidden))}
 	})
 	must(t, err)

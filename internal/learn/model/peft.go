@@ -150,7 +150,7 @@ func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s S
 	if err := lora.Check(s); err != nil {
 		return lora, nil, err
 	}
-	if lora, err = narrowed(lora, c, s); err != nil {
+	if lora, err = narrowTargets(lora, c, s); err != nil {
 		return lora, nil, err
 	}
 	places, size := lora.places(s)
@@ -176,9 +176,9 @@ func PEFTOf(dir string, c adapter.Config, tensors map[string]adapter.Tensor, s S
 	return lora, flat, nil
 }
 
-// narrowed takes from an adapter's targets those that its configuration excludes, and those of other layers, as PEFT does
+// narrowTargets takes from an adapter's targets those that its configuration excludes, and those of other layers, as PEFT does
 // (check_target_module_exists of tuners_utils.py).
-func narrowed(l LoRA, c adapter.Config, s Spec) (LoRA, error) {
+func narrowTargets(l LoRA, c adapter.Config, s Spec) (LoRA, error) {
 	if len(c.Exclude) == 0 && len(c.Layers) == 0 {
 		return l, nil
 	}

@@ -155,8 +155,8 @@ func LoadToSample(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, 
 	return Spec{Config: m.Config, BF16: e.IsBF16(), Joined: e.IsGPU()}.load(e, m)
 }
 
-// LoadSharded is Load, but each of several devices gets a part of the linear maps, as Spec.Shards then says.
-func LoadSharded(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
+// LoadShards is Load, but each of several devices gets a part of the linear maps, as Spec.Shards then says.
+func LoadShards(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	return Spec{Config: m.Config, BF16: e.IsBF16(), Shards: e.NumDevices()}.load(e, m)
 }
 
@@ -313,8 +313,8 @@ func (s Spec) JointWeightNames() (names []string) {
 	return names
 }
 
-// WithMade returns the weights of s: those made, and for the others those of the base's spec.
-func (s Spec) WithMade(base Spec, weights, made []engine.Buffer) (out []engine.Buffer) {
+// WithJointWeights returns the weights of s: those made, and for the others those of the base's spec.
+func (s Spec) WithJointWeights(base Spec, weights, made []engine.Buffer) (out []engine.Buffer) {
 	at := map[string]engine.Buffer{}
 	for i, w := range base.Weights() {
 		at[w.Name()] = weights[i]

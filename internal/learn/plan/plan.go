@@ -127,7 +127,7 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		if err := sampler.SetAdapter(adapter, 1); err != nil {
 			return p, err
 		}
-		held("keys and values", sampler.HeldBytes())
+		held("keys and values", sampler.ExtraBytes())
 		held(HeldBySampler, 0)
 		if err := sampler.Rehearse(); err != nil {
 			return p, err

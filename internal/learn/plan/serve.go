@@ -45,7 +45,7 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 		}
 		engine.Free(adapter) // written into the sampler's own arrays
 	}
-	held("keys and values", sampler.HeldBytes())
+	held("keys and values", sampler.ExtraBytes())
 	if o.Adapter != nil {
 		held(HeldBySampler, 0)
 	}

@@ -138,9 +138,9 @@ func (p *Publisher) give(s Source) error {
 	return errors.Join(errs...)
 }
 
-// Held names the adapter that was published last by its checksum, 16 hexadecimal digits; "" is the base model alone. On a GPU a step that is
+// AdapterHash names the adapter that was published last by its checksum, 16 hexadecimal digits; "" is the base model alone. On a GPU a step that is
 // computed again gives an adapter of another name.
-func (p *Publisher) Held() string { return p.held }
+func (p *Publisher) AdapterHash() string { return p.held }
 
 // Policies implements recipe.Publisher.
 func (p *Publisher) Policies() (trained string, sampled []string, err error) {

@@ -160,8 +160,8 @@ func TestEverySamplerGetsThePolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := check(true)
-		if name != p.Held() || name == last || len(name) != 16 {
-			t.Errorf("version %d is %q, held %q, before %q", version, name, p.Held(), last)
+		if name != p.AdapterHash() || name == last || len(name) != 16 {
+			t.Errorf("version %d is %q, held %q, before %q", version, name, p.AdapterHash(), last)
 		}
 		last = name
 		want := sampled(t, one)
@@ -175,8 +175,8 @@ func TestEverySamplerGetsThePolicy(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(root, "*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "policy_2" {
 		t.Errorf("folders left: %v", left)
 	}
-	if err := p.Withdraw(); err != nil || p.Held() != "" {
-		t.Errorf("%v, held %q", err, p.Held())
+	if err := p.Withdraw(); err != nil || p.AdapterHash() != "" {
+		t.Errorf("%v, held %q", err, p.AdapterHash())
 	}
 	for i, s := range []*sample.Samplers{one, two, far} {
 		if !same(base, sampled(t, s)) {
@@ -219,8 +219,8 @@ func TestTrainerAndSamplerApart(t *testing.T) {
 	}
 	serving := e.sampler(t)
 	p := publish.New(f, publish.InProcess(serving))
-	if err := p.Publish(); err != nil || p.Held() != trained {
-		t.Errorf("%v: %q is served, %q was trained", err, p.Held(), trained)
+	if err := p.Publish(); err != nil || p.AdapterHash() != trained {
+		t.Errorf("%v: %q is served, %q was trained", err, p.AdapterHash(), trained)
 	}
 	if got := sampled(t, serving); !same(got, want) {
 		t.Errorf("served %+v, of the trainer %+v", got, want)
@@ -257,15 +257,15 @@ func TestDevicesAndFailures(t *testing.T) {
 	broken := errors.New("broken")
 	var later error
 	p := publish.New(source, fakeLater{fake{sums: []uint64{1, 1}}, &later})
-	if err := p.Publish(); err != nil || p.Held() == "" {
-		t.Fatalf("%v, held %q", err, p.Held())
+	if err := p.Publish(); err != nil || p.AdapterHash() == "" {
+		t.Fatalf("%v, held %q", err, p.AdapterHash())
 	}
-	if later = broken; !errors.Is(p.Publish(), broken) || p.Held() != "" {
-		t.Errorf("after a failure %q is held, which nobody may hold", p.Held())
+	if later = broken; !errors.Is(p.Publish(), broken) || p.AdapterHash() != "" {
+		t.Errorf("after a failure %q is held, which nobody may hold", p.AdapterHash())
 	}
 	for name, p := range map[string]*publish.Publisher{"sampler": publish.New(source, fake{sums: []uint64{1, 1}}, fake{err: broken}), "source": publish.New(fake{err: broken}, fake{})} {
-		if err := p.Publish(); !errors.Is(err, broken) || p.Held() != "" {
-			t.Errorf("%s: %v, held %q", name, err, p.Held())
+		if err := p.Publish(); !errors.Is(err, broken) || p.AdapterHash() != "" {
+			t.Errorf("%s: %v, held %q", name, err, p.AdapterHash())
 		}
 		if _, _, err := p.Policies(); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)
@@ -285,7 +285,7 @@ func TestSamplersGoBackToAKeptPolicy(t *testing.T) {
 	if err := p.Publish(); err != nil {
 		t.Fatal(err)
 	}
-	want, name := sampled(t, s), p.Held()
+	want, name := sampled(t, s), p.AdapterHash()
 	save, err := p.Keep()
 	if err != nil {
 		t.Fatal(err)
@@ -298,14 +298,14 @@ func TestSamplersGoBackToAKeptPolicy(t *testing.T) {
 	if err := p.Publish(); err != nil {
 		t.Fatal(err)
 	}
-	if got := sampled(t, s); same(got, want) || p.Held() == name {
-		t.Fatalf("a step changed nothing: %v, %s", got, p.Held())
+	if got := sampled(t, s); same(got, want) || p.AdapterHash() == name {
+		t.Fatalf("a step changed nothing: %v, %s", got, p.AdapterHash())
 	}
 	if err := p.Restore(dir); err != nil {
 		t.Fatal(err)
 	}
-	if got := sampled(t, s); !same(got, want) || p.Held() != name {
-		t.Errorf("%+v of %s, want %+v of %s", got, p.Held(), want, name)
+	if got := sampled(t, s); !same(got, want) || p.AdapterHash() != name {
+		t.Errorf("%+v of %s, want %+v of %s", got, p.AdapterHash(), want, name)
 	}
 	if trained, held, err := p.Policies(); err != nil || trained == name || !slices.Equal(held, []string{name}) {
 		t.Errorf("%v: the trainer has %s, the sampler %v, want another and %s", err, trained, held, name)

@@ -60,7 +60,7 @@ func (s *Sampler) joinWeights() (err error) {
 	if err != nil {
 		return err
 	}
-	for i, b := range s.spec.WithMade(s.baseSpec, s.base, made) {
+	for i, b := range s.spec.WithJointWeights(s.baseSpec, s.base, made) {
 		s.weights[i] = b
 	}
 	for i, w := range s.spec.Weights() {
@@ -248,8 +248,8 @@ func (s *Sampler) checksum() (sum uint64, err error) {
 	return model.ReadChecksum(out[0])
 }
 
-// HeldBytes returns how large the weights are that the sampler holds beside the base's: joined ones, and adapters.
-func (s *Sampler) HeldBytes() (n int64) {
+// ExtraBytes returns how large the weights are that the sampler holds beside the base's: joined ones, and adapters.
+func (s *Sampler) ExtraBytes() (n int64) {
 	for i, b := range s.weights {
 		if s.owned[i] {
 			shape, _ := b.Shape() // a buffer that is held has one

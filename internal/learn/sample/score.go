@@ -100,7 +100,7 @@ func (s *Scorer) program(c int) (*engine.Program, error) {
 	p, err := s.engine.Compile("logprobs", params, func(in []*Node) []*Node {
 		d := model.NewDecoder(s.spec, in[:w])
 		if s.adapter != nil {
-			d = model.NewAdapted(s.spec, in[:w], s.lora, in[w])
+			d = model.NewAdapterDecoder(s.spec, in[:w], s.lora, in[w])
 		}
 		ids, target := in[len(in)-2], in[len(in)-1]
 		g := ids.Graph()

@@ -173,8 +173,8 @@ func TestSeveralAdaptersAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer base.Close()
-	if base.HeldBytes() != 0 {
-		t.Errorf("the base model alone has %d bytes beside it", base.HeldBytes())
+	if base.ExtraBytes() != 0 {
+		t.Errorf("the base model alone has %d bytes beside it", base.ExtraBytes())
 	}
 	b, err := e.Upload([]float32{1}, 1)
 	if err != nil {

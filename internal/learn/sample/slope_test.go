@@ -141,7 +141,7 @@ func TestSmallUpdatesReachThePolicy(t *testing.T) {
 	adapter := engine.Param{Name: "adapter", Shape: engine.F32(size)}
 	adapted := func(s model.Spec) *engine.Program { // as a trainer's programs have the adapter
 		return forward(t, e, s, append(s.WeightParams(), adapter), func(in []*Node) *model.Decoder {
-			return model.NewAdapted(s, in[:len(in)-1], slopeLoRA, in[len(in)-1])
+			return model.NewAdapterDecoder(s, in[:len(in)-1], slopeLoRA, in[len(in)-1])
 		})
 	}
 	exact, trained, weights := adapted(exactSpec), adapted(slopeSpec(true, false)), slopeWeights(t, e, slopeSpec(true, false))

@@ -8,8 +8,8 @@ import (
 	"hone/internal/policy"
 )
 
-// left is how many tokens a slot that decodes may still draw.
-func (s *Sampler) left(x *slot) int {
+// remaining is how many tokens a slot that decodes may still draw.
+func (s *Sampler) remaining(x *slot) int {
 	return min(x.job.request.MaxTokens-len(x.job.completion.IDs), s.context-len(x.cached))
 }
 
@@ -25,9 +25,9 @@ func (s *Sampler) numSteps() int {
 		if r := &x.job.request; r.Constraint != nil || r.TopLogprobs > 0 {
 			return 1
 		}
-		most = max(most, s.left(x))
+		most = max(most, s.remaining(x))
 		if len(x.queue) > 0 {
-			soonest = min(soonest, s.left(x))
+			soonest = min(soonest, s.remaining(x))
 		}
 	}
 	return min(most, soonest)
@@ -173,7 +173,7 @@ func (s *Sampler) tell(i, n int, ints []int32, floats []float32) {
 	}
 	r := &x.job.request
 	set(rowID, int(x.pending[0]))
-	set(rowLeft, min(n, s.left(x)))
+	set(rowLeft, min(n, s.remaining(x)))
 	if needsRevision(r) {
 		set(rowChosen, 1)
 	}
@@ -234,7 +234,7 @@ func (s *Sampler) take(i int, d *draws) {
 			return
 		}
 	}
-	if s.left(x) == 0 {
+	if s.remaining(x) == 0 {
 		s.finish(i, policy.FinishLength, nil)
 	}
 }

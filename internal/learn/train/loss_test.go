@@ -185,10 +185,10 @@ func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 	kept := tr.programs // by the tests before
 	tr.programs = map[string]program{}
 	scores(1)
-	if made, seconds := tr.Made(); made == 0 || made != len(tr.programs) || seconds <= 0 {
+	if made, seconds := tr.CompileStats(); made == 0 || made != len(tr.programs) || seconds <= 0 {
 		t.Errorf("%d of %d programs were counted, %g s: those that score are the trainer's too", made, len(tr.programs), seconds)
 	}
-	if made, seconds := tr.Made(); made != 0 || seconds != 0 {
+	if made, seconds := tr.CompileStats(); made != 0 || seconds != 0 {
 		t.Errorf("%d programs were counted twice, %g s", made, seconds)
 	}
 	tr.programs = kept

@@ -81,14 +81,14 @@ func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
 		out = append(out, call{shape{n: n, c: best[i], packed: packed}, trees[i:end]})
 		i = end
 	}
-	setTrained(out, rows)
+	setNumTrained(out, rows)
 	return out
 }
 
-// setTrained sets how many trained tokens the calls of a step hold: half of their positions, or all where one call has more
+// setNumTrained sets how many trained tokens the calls of a step hold: half of their positions, or all where one call has more
 // trained, or as many halves as need be where rows of a tree train the same tokens. So that few programs are compiled it is the same
 // in all calls: most runs have the one or the other.
-func setTrained(calls []call, rows []batch.Sequence) {
+func setNumTrained(calls []call, rows []batch.Sequence) {
 	halves := 1
 	for _, x := range calls {
 		for device := range slices.Chunk(x.trees, x.n) {
@@ -136,7 +136,7 @@ func (o Options) RowPrograms(steps []batch.Batch) (programs, positions int) {
 		for _, x := range o.trees(b.Rows) {
 			calls = append(calls, call{shape{n: 1, c: bucket(len(x.ids), o.RowMultiple)}, []tree{x}})
 		}
-		setTrained(calls, b.Rows)
+		setNumTrained(calls, b.Rows)
 		for _, x := range calls {
 			shapes[x.shape] = true
 			positions += x.c

@@ -90,7 +90,7 @@ func TestLongEpisodesNeedFewProgramsAndLittlePadding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, _ := tr.Made()
+			made, _ := tr.CompileStats()
 			tokens, padded, programs = tokens+stats.NumTokens, padded+stats.NumPadded, programs+made
 			seconds += float64(stats.NumTokens+stats.NumPadded)/trainedASecond + float64(sampled)*decodeSeconds
 		}

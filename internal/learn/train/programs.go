@@ -350,9 +350,9 @@ type made struct {
 	seconds  float64
 }
 
-// Made counts the programs that were made since it was last called, and the seconds that they took: compiled, or read from the disk. Those that
+// CompileStats counts the programs that were made since it was last called, and the seconds that they took: compiled, or read from the disk. Those that
 // only score are among them, as of a step that trains on nothing.
-func (t *Trainer) Made() (programs int, seconds float64) {
+func (t *Trainer) CompileStats() (programs int, seconds float64) {
 	programs, seconds, t.made = t.made.programs, t.made.seconds, made{}
 	return programs, seconds
 }

@@ -541,7 +541,7 @@ func takeEach(b engine.Buffer, n int) ([][]float32, error) {
 }
 
 func (t *Trainer) decoder(in []*node) *model.Decoder {
-	return model.NewAdapted(t.spec, in[:len(t.weights)], t.lora, in[len(t.weights)])
+	return model.NewAdapterDecoder(t.spec, in[:len(t.weights)], t.lora, in[len(t.weights)])
 }
 
 func (t *Trainer) modelParams() []engine.Param {

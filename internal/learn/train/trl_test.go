@@ -191,9 +191,9 @@ func (l *keeping) Metrics(stage string, step int, m map[string]float64) error {
 	return nil
 }
 
-func (l *keeping) Measured(string) (map[int]map[string]float64, error) { return nil, nil }
+func (l *keeping) Measurements(string) (map[int]map[string]float64, error) { return nil, nil }
 
-func (l *keeping) Recorded(stage string, step int) (map[string]float64, bool, error) {
+func (l *keeping) StepMetrics(stage string, step int) (map[string]float64, bool, error) {
 	m, ok := l.metrics[key(stage, step)]
 	return m, ok, nil
 }

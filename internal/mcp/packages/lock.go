@@ -80,7 +80,7 @@ func (r Request) installLock(ctx context.Context, run Run) (Installed, error) {
 	if r.Lock.kind == "npm" {
 		return r.npmCI(ctx, run)
 	}
-	return r.pipLocked(ctx, run)
+	return r.lockPip(ctx, run)
 }
 
 // npmCI installs what the lock in the folder says, and then runs the packages' scripts.
@@ -94,7 +94,7 @@ func (r Request) npmCI(ctx context.Context, run Run) (Installed, error) {
 	if out, err := run(ctx, cmd, r.Dir, nil, Registry); err != nil {
 		return Installed{}, r.installError(err, out)
 	}
-	in, err := r.npmLocked()
+	in, err := r.lockNPM()
 	if err != nil || !r.Build {
 		return in, err
 	}
@@ -115,7 +115,7 @@ func (r Request) npmBuild(ctx context.Context, run Run) error {
 	return nil
 }
 
-func (r Request) pipLocked(ctx context.Context, run Run) (in Installed, err error) {
+func (r Request) lockPip(ctx context.Context, run Run) (in Installed, err error) {
 	python, err := r.find(r.Python)
 	if err != nil {
 		return in, err

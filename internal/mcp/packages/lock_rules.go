@@ -78,7 +78,7 @@ func (l npmPackages) archives(dir string) (map[string][]byte, error) {
 				Where: filepath.Join(dir, npmLock), Why: path + " is to be unpacked from " + file,
 				Next: "add the server from its packed file: hone servers add npm:FILE.tgz"}
 		}
-		text, err := readPacked(filepath.Join(dir, name))
+		text, err := readArchive(filepath.Join(dir, name))
 		if err == nil {
 			err = holdsHash(text, p.Integrity)
 		}
@@ -143,8 +143,8 @@ func holdsHash(text []byte, integrity string) error {
 // maxPacked bounds a packed file, in bytes: the largest packages of the registry have a tenth of it.
 const maxPacked = 1 << 30
 
-// readPacked reads a packed file: a regular one, and no link to one.
-func readPacked(path string) ([]byte, error) {
+// readArchive reads a packed file: a regular one, and no link to one.
+func readArchive(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPacked) {
 		err = errors.New("it is no regular file of at most 1 GiB")
@@ -164,9 +164,9 @@ func readPacked(path string) ([]byte, error) {
 // npm unpacks it.
 var packedName = regexp.MustCompile(`^[A-Za-z0-9@_][A-Za-z0-9@_.+~-]*\.(tgz|tar\.gz|tar)$`)
 
-// takePacked copies a packed file into a server's folder, so that its lock names nothing outside of that, and returns
+// copyArchive copies a packed file into a server's folder, so that its lock names nothing outside of that, and returns
 // its name there.
-func takePacked(path, dir string) (string, error) {
+func copyArchive(path, dir string) (string, error) {
 	name := filepath.Base(path)
 	i := slices.IndexFunc(archiveEndings(), func(end string) bool { return strings.HasSuffix(name, end) })
 	if i < 0 {
@@ -180,7 +180,7 @@ func takePacked(path, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := readPacked(file)
+	text, err := readArchive(file)
 	if err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ func (r Request) npm(ctx context.Context, spec string, read []string, run Run) (
 		return Installed{}, err
 	}
 	if len(read) > 0 {
-		name, err := takePacked(spec, r.Dir)
+		name, err := copyArchive(spec, r.Dir)
 		if err != nil {
 			return Installed{}, err
 		}
@@ -34,15 +34,15 @@ func (r Request) npm(ctx context.Context, spec string, read []string, run Run) (
 	if out, err := run(ctx, cmd, r.Dir, nil, Registry); err != nil {
 		return Installed{}, r.installError(err, out)
 	}
-	in, err := r.npmLocked()
+	in, err := r.lockNPM()
 	if err != nil || !r.Build {
 		return in, err
 	}
 	return in, r.npmBuild(ctx, run) // when all has its hash, and the lock is known to name nothing else
 }
 
-// npmLocked reads what npm installed, and refuses a package without a hash.
-func (r Request) npmLocked() (Installed, error) {
+// lockNPM reads what npm installed, and refuses a package without a hash.
+func (r Request) lockNPM() (Installed, error) {
 	in := Installed{Lock: filepath.Join(r.Dir, npmLock)}
 	lock, err := readNPM(in.Lock)
 	if err != nil {

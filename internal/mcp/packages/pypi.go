@@ -41,11 +41,11 @@ func (r Request) pypi(ctx context.Context, spec string, read []string, run Run) 
 	if out, err := run(ctx, cmd, r.Dir, read, r.network()); err != nil {
 		return Installed{}, r.installError(err, out)
 	}
-	return r.pypiLocked(venv, report)
+	return r.lockPyPI(venv, report)
 }
 
-// pypiLocked writes the lock from pip's report (PyPA specifications, pip inspect and install report) and refuses a package without a hash.
-func (r Request) pypiLocked(venv, reportPath string) (Installed, error) {
+// lockPyPI writes the lock from pip's report (PyPA specifications, pip inspect and install report) and refuses a package without a hash.
+func (r Request) lockPyPI(venv, reportPath string) (Installed, error) {
 	in := Installed{Lock: filepath.Join(r.Dir, pipLock)}
 	var report struct {
 		Install []struct {

@@ -40,7 +40,7 @@ func Exec(args, env []string) error {
 	} else if err := run.Limits.apply(); err != nil {
 		return err
 	}
-	if err := CloseInherited(); err != nil {
+	if err := CloseInheritedFiles(); err != nil {
 		return err
 	}
 	program := args[2:]
@@ -67,10 +67,10 @@ func Exec(args, env []string) error {
 	return nil
 }
 
-// CloseInherited has the programs that this process starts, or becomes, not inherit its open files but the standard three. Go
+// CloseInheritedFiles has the programs that this process starts, or becomes, not inherit its open files but the standard three. Go
 // opens its own so; what stays open is what this process was itself handed by its parent, or what a C library opened, and a
 // handle of a folder leads past every rule about paths.
-func CloseInherited() error {
+func CloseInheritedFiles() error {
 	const first = 3
 	err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if err == nil {

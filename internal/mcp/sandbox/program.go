@@ -14,7 +14,7 @@ import (
 // the tree of node_modules, where its libraries are; and the same of the interpreter that its first line names.
 // ~/bin and ~/.local/bin are shown alone, for around them is what a person keeps.
 func (p *places) showProgram(path, searchPath string) {
-	p.showInstalled(path)
+	p.showInstallation(path)
 	f, err := os.Open(path)
 	if err != nil {
 		return // exec will say why
@@ -29,7 +29,7 @@ func (p *places) showProgram(path, searchPath string) {
 		return
 	}
 	if filepath.Base(words[0]) != "env" {
-		p.showInstalled(words[0])
+		p.showInstallation(words[0])
 		return
 	}
 	for _, word := range words[1:] {
@@ -41,7 +41,7 @@ func (p *places) showProgram(path, searchPath string) {
 		}
 		for _, dir := range filepath.SplitList(searchPath) {
 			if _, err := os.Stat(filepath.Join(dir, word)); err == nil {
-				p.showInstalled(filepath.Join(dir, word))
+				p.showInstallation(filepath.Join(dir, word))
 				return
 			}
 		}
@@ -49,7 +49,7 @@ func (p *places) showProgram(path, searchPath string) {
 	}
 }
 
-func (p *places) showInstalled(path string) {
+func (p *places) showInstallation(path string) {
 	for _, file := range chain(path) {
 		if at := strings.Index(file, "/node_modules/"); at >= 0 {
 			p.show(file[:at+len("/node_modules")])
@@ -144,7 +144,7 @@ func (p *places) showArguments(args []string) {
 		}
 		path = filepath.Clean(path)
 		if strings.Contains(path, "/node_modules/") {
-			p.showInstalled(path)
+			p.showInstallation(path)
 		} else if isScript(path) {
 			p.showPackage(path)
 		}

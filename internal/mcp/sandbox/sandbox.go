@@ -190,7 +190,7 @@ func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
 		return fmt.Errorf("a proxy in the place of the network needs bubblewrap; the sandbox is %s", s)
 	}
 	if s.level == None { // without a helper, which does it to itself
-		return CloseInherited()
+		return CloseInheritedFiles()
 	}
 	p, err := newPlaces(cmd, g, s.o)
 	if err != nil {

@@ -66,8 +66,8 @@ func covers(pattern string, f Finding) bool {
 	return names(pattern, f.Server, f.Tool) && (text == "" || text == f.Digest)
 }
 
-// Blocked returns the findings that block and are of no allowed tool.
-func (a Allowed) Blocked(found []Finding) []Finding { return Blocking(a.Unread(found)) }
+// Blocking returns the findings that block and are of no allowed tool.
+func (a Allowed) Blocking(found []Finding) []Finding { return Blocking(a.Unread(found)) }
 
 // Unread returns the findings, those too that block nothing, that are of no allowed tool.
 func (a Allowed) Unread(found []Finding) []Finding {

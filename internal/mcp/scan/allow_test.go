@@ -32,7 +32,7 @@ func TestAllowedNamesTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		var refused []string
-		for _, f := range a.Blocked(found) {
+		for _, f := range a.Blocking(found) {
 			refused = append(refused, f.Server+"/"+f.Tool)
 		}
 		if got, _ := json.Marshal(refused); string(got) != mustJSON(tc.refused) || a.Strange(tools) != tc.strange {
@@ -87,7 +87,7 @@ func TestAllowedNamesTexts(t *testing.T) {
 		{Allowed{"sub@" + now}, "calc mail", "", ""},
 	} {
 		var refused, changed []string
-		for _, f := range tc.allowed.Blocked(found) {
+		for _, f := range tc.allowed.Blocking(found) {
 			refused = append(refused, f.Server)
 		}
 		for _, f := range found {

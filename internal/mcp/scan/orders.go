@@ -223,7 +223,7 @@ func decodings(text string) []string {
 	for _, run := range decimalText.FindAllString(text, 20) {
 		keep(numbers(run, 10))
 	}
-	keep(spelt(text))
+	keep(tagText(text))
 	return out
 }
 
@@ -245,8 +245,8 @@ func numbers(run string, base int) string {
 	return b.String()
 }
 
-// spelt is what the tag characters of a text spell (Unicode Standard 23.9).
-func spelt(text string) string {
+// tagText is what the tag characters of a text spell (Unicode Standard 23.9).
+func tagText(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if r >= 0xE0020 && r <= 0xE007E {

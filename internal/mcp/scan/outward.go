@@ -23,8 +23,8 @@ var outward = [][]string{
 var addressing = []string{"must", "always", "before", "neg", "tell", "model", "user", "use", "anytool", "ask", "trigger", "urgent", "rules", "ignore",
 	"void", "prior", "order", "consent", "others", "mention", "pose"}
 
-// meant are the concepts and marks of a unit by their places, without those that are said of what a user decides.
-func (u unit) meant() map[string][]hit {
+// conceptHits are the concepts and marks of a unit by their places, without those that are said of what a user decides.
+func (u unit) conceptHits() map[string][]hit {
 	found := map[string][]hit{}
 	note := func(h hit) {
 		words := string(u.text.key[h.start:h.end])
@@ -125,7 +125,7 @@ func (u unit) isDeed(meant map[string][]hit) bool {
 // isOwnBusiness reports whether a unit that reads like an order is about no more than its server: it says what the tool does, or
 // when to call which of the server's tools.
 func (c *checker) isOwnBusiness(u unit) bool {
-	meant := u.meant()
+	meant := u.conceptHits()
 	if u.isDeed(meant) {
 		return true
 	}

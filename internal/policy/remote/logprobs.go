@@ -12,9 +12,9 @@ import (
 	"hone/internal/policy"
 )
 
-// Given returns the natural-log probabilities of ids but for the first, each behind those before it, at temperature 1, as the server computes a
+// PromptLogprobs returns the natural-log probabilities of ids but for the first, each behind those before it, at temperature 1, as the server computes a
 // prompt under what the sampler holds: of as many ids as it has room for, beside a token that it must sample. None and no error: it tells none.
-func (s *Sampler) Given(ctx context.Context, ids []int32) (logprobs []float32, err error) {
+func (s *Sampler) PromptLogprobs(ctx context.Context, ids []int32) (logprobs []float32, err error) {
 	if s.o.MaxContext > 0 {
 		ids = ids[:min(len(ids), s.o.MaxContext-1)]
 	}
@@ -23,8 +23,8 @@ func (s *Sampler) Given(ctx context.Context, ids []int32) (logprobs []float32, e
 	}
 	s.holds.RLock()
 	defer s.holds.RUnlock()
-	err = s.ask(ctx, s.api.path(), s.api.bodyGiven(policy.Request{Prompt: ids, Sampling: policy.Sampling{Temperature: 1, MaxTokens: 1}}, s.model, s.base), func(answer []byte) error {
-		if logprobs, err = s.api.given(answer, ids, s.model); err != nil {
+	err = s.ask(ctx, s.api.path(), s.api.promptBody(policy.Request{Prompt: ids, Sampling: policy.Sampling{Temperature: 1, MaxTokens: 1}}, s.model, s.base), func(answer []byte) error {
+		if logprobs, err = s.api.promptLogprobs(answer, ids, s.model); err != nil {
 			return refusedError{err}
 		}
 		return fit(logprobs)
@@ -52,15 +52,15 @@ func fit(logprobs []float32) error {
 	return nil
 }
 
-// bodyGiven asks for one likely token beside each of the prompt: some versions take 0 for none at all.
-func (v vllm) bodyGiven(r policy.Request, model, base string) any {
+// promptBody asks for one likely token beside each of the prompt: some versions take 0 for none at all.
+func (v vllm) promptBody(r policy.Request, model, base string) any {
 	q, one := v.body(r, model, base, r.MaxTokens).(vllmRequest), 1
 	q.PromptLogprobs = &one
 	return q
 }
 
-// given reads {"prompt_logprobs": [null, {"4093": {"logprob": -0.75, ...}, ...}, ...]}, where each of the prompt's ids is among those of its place.
-func (vllm) given(answer []byte, ids []int32, model string) (logprobs []float32, err error) {
+// promptLogprobs reads {"prompt_logprobs": [null, {"4093": {"logprob": -0.75, ...}, ...}, ...]}, where each of the prompt's ids is among those of its place.
+func (vllm) promptLogprobs(answer []byte, ids []int32, model string) (logprobs []float32, err error) {
 	var told struct {
 		Model   string `json:"model"`
 		Choices []struct {
@@ -92,15 +92,15 @@ func (vllm) given(answer []byte, ids []int32, model string) (logprobs []float32,
 	return logprobs, nil
 }
 
-// bodyGiven asks for the logprobs of the prompt from its beginning on.
-func (g sglang) bodyGiven(r policy.Request, model, base string) any {
+// promptBody asks for the logprobs of the prompt from its beginning on.
+func (g sglang) promptBody(r policy.Request, model, base string) any {
 	q, start := g.body(r, model, base, r.MaxTokens).(sglangRequest), 0
 	q.LogprobStart = &start
 	return q
 }
 
-// given reads {"meta_info": {"input_token_logprobs": [[null, 0, null], [-0.75, 4093, null], ...]}}.
-func (sglang) given(answer []byte, ids []int32, _ string) (logprobs []float32, err error) {
+// promptLogprobs reads {"meta_info": {"input_token_logprobs": [[null, 0, null], [-0.75, 4093, null], ...]}}.
+func (sglang) promptLogprobs(answer []byte, ids []int32, _ string) (logprobs []float32, err error) {
 	var told struct {
 		Meta struct {
 			Tokens []sglangToken `json:"input_token_logprobs"`

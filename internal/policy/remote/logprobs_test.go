@@ -65,7 +65,7 @@ func TestGiven(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		got, err := x.Given(t.Context(), []int32{3, 5, 6, 8, 9}) // of four ids there is room for three and one that is sampled
+		got, err := x.PromptLogprobs(t.Context(), []int32{3, 5, 6, 8, 9}) // of four ids there is room for three and one that is sampled
 		if !slices.Equal(got, c.want) && c.fails == "" || (err != nil) != (c.fails != "") || c.fails != "" && !strings.Contains(fmt.Sprint(err), c.fails) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}

@@ -40,9 +40,9 @@ type api interface {
 	body(r policy.Request, model, base string, maxTokens int) any
 	// read reads an answer. Its error says what is wrong with it.
 	read(answer []byte, r policy.Request, model string) (policy.Completion, error)
-	// bodyGiven asks for the logprobs of the prompt too, which given reads; it returns none where none are told.
-	bodyGiven(r policy.Request, model, base string) any
-	given(answer []byte, ids []int32, model string) ([]float32, error)
+	// promptBody asks for the logprobs of the prompt too, which given reads; it returns none where none are told.
+	promptBody(r policy.Request, model, base string) any
+	promptLogprobs(answer []byte, ids []int32, model string) ([]float32, error)
 	// loading are the routes that load an adapter and unload it.
 	loading() (load, unload string)
 	models() string // the route that lists models
@@ -158,8 +158,8 @@ func (s *Sampler) NumSlots() int { return s.o.Slots }
 // MaxContext is how many ids a prompt and its completion have at most; 0 where nobody says.
 func (s *Sampler) MaxContext() int { return s.o.MaxContext }
 
-// Bound lowers MaxContext, and says how many ids the vocabulary has. It comes before the first completion.
-func (s *Sampler) Bound(maxContext, vocabulary int) {
+// SetLimits lowers MaxContext, and says how many ids the vocabulary has. It comes before the first completion.
+func (s *Sampler) SetLimits(maxContext, vocabulary int) {
 	if s.o.VocabSize = vocabulary; s.o.MaxContext == 0 || maxContext < s.o.MaxContext {
 		s.o.MaxContext = maxContext
 	}

@@ -144,7 +144,7 @@ func (t *turn) goFrom(ctx context.Context, h hidden) error {
 	t.Count(userTurns, 1, "initial_call", h.label)
 	body, err := proxy.Insert(t.body, map[int][]chat.Message{len(t.messages) - 1: h.messages})
 	if err == nil {
-		t.OnHeard(func() { t.keep(h) })
+		t.OnMessage(func() { t.keep(h) })
 		err = t.Pass(ctx, body)
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ func (f *Fixer) rescue(text string) (content string, calls []chat.ToolCall, chan
 	}
 	for _, format := range toolcall.All() {
 		r := format.Parse(text, toolcall.Options{Repair: true, Tools: f.list})
-		if len(r.Calls) == 0 || r.Err != "" || !f.allNamed(r.Calls) {
+		if len(r.Calls) == 0 || r.Err != "" || !f.allHaveTools(r.Calls) {
 			continue
 		}
 		return strings.TrimSpace(emptyFence.ReplaceAllString(r.Content, "")), r.Calls, changesOf(r.Repairs)
@@ -57,7 +57,7 @@ func (f *Fixer) hasTool(name string) bool {
 	return ok
 }
 
-func (f *Fixer) allNamed(calls []chat.ToolCall) bool {
+func (f *Fixer) allHaveTools(calls []chat.ToolCall) bool {
 	for _, c := range calls {
 		if !f.hasTool(c.Name) {
 			return false

@@ -37,8 +37,8 @@ func (e *evaluation) placesOf(system string) (list []placeCalls) {
 	return list
 }
 
-// executedBy is the share of a system's places whose calls were all answered without error; nil where none was made.
-func (e *evaluation) executedBy(system string) *stats.Interval {
+// successRate is the share of a system's places whose calls were all answered without error; nil where none was made.
+func (e *evaluation) successRate(system string) *stats.Interval {
 	if e.executed == nil {
 		return nil
 	}

@@ -98,11 +98,11 @@ func TestExecutions(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	if rate := e.executedBy("two"); rate.Mean != 1./3 {
+	if rate := e.successRate("two"); rate.Mean != 1./3 {
 		t.Errorf("the calls of two are executed: %+v", rate)
 	}
 	e.executed = nil
-	if rate := e.executedBy("two"); rate != nil {
+	if rate := e.successRate("two"); rate != nil {
 		t.Errorf("without servers there is %+v", rate)
 	}
 	stopped, stop := context.WithCancelCause(t.Context())

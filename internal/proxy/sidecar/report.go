@@ -113,7 +113,7 @@ func (e *evaluation) measure(name string) Measured {
 	b := e.bootstrap()
 	m := Measured{System: name, Verdicts: map[string]int{}, Success: stats.Estimate(e.evalRows(name, all), stats.Completion(), b),
 		Fixed: stats.Estimate(e.evalRows(name, wrong), stats.Completion(), b), Harmed: complement(stats.Estimate(e.evalRows(name, right), stats.Completion(), b)),
-		Net: stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b), Executed: e.executedBy(name)}
+		Net: stats.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), stats.Completion(), b), Executed: e.successRate(name)}
 	for i := range e.rows {
 		out := e.of[name][i]
 		if !out.gives {
@@ -241,8 +241,8 @@ func (p *Report) Doubt() string {
 	return "*: too few pieces of evidence; fewer than 5 scenarios hold a success, or a failure, or fewer than 6 tell two systems apart; such intervals are wide on purpose"
 }
 
-// executed is a row for each system whose calls were made.
-func (p *Report) executed() (rows [][]string) {
+// executionRows is a row for each system whose calls were made.
+func (p *Report) executionRows() (rows [][]string) {
 	for _, m := range p.Systems {
 		if m.Executed != nil {
 			rows = append(rows, []string{m.System, doubtful(m.Executed.RateText())})
@@ -263,7 +263,7 @@ func (p *Report) Tables() [][]string {
 		gains = append(gains, []string{g.New, g.Old, doubtful(g.Interval.PointsText())})
 	}
 	out := slices.Concat(rates, [][]string{{}}, costs, [][]string{{}}, gains)
-	if executed := p.executed(); len(executed) > 0 {
+	if executed := p.executionRows(); len(executed) > 0 {
 		out = slices.Concat(out, [][]string{{}, {"SYSTEM", "EXECUTED"}}, executed)
 	}
 	for _, what := range slices.Sorted(maps.Keys(p.Parts)) {

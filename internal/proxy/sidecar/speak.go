@@ -157,7 +157,7 @@ func (m *models) speaker(ctx context.Context, s job.System) (*speaker, error) {
 		return nil, err
 	}
 	return &speaker{policy: llm.Policy{Client: client, Model: r.Model, Slots: r.Episodes}, c: c, say: func() {
-		spent := client.Spent()
+		spent := client.Usage()
 		m.Say("%s: %s sent and %s received were paid for", s.Name, fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	}}, nil
 }

@@ -113,7 +113,7 @@ func (f *Follower) run(ctx context.Context) {
 		err := f.step(ctx, &opened)
 		over := isClosed(f.ended)
 		switch {
-		case err == nil && f.left() > 0:
+		case err == nil && f.remaining() > 0:
 			pause = firstPause
 			continue
 		case err == nil && over:
@@ -123,7 +123,7 @@ func (f *Follower) run(ctx context.Context) {
 			pause = firstPause
 			f.wait(f.more, 0)
 		case ctx.Err() != nil || over && f.down && pause > firstPause:
-			f.warn(fmt.Sprintf("%s: %d rows were not sent; metrics.jsonl has them, and hone runs resume sends what is left: %v", f.name, f.left(), err))
+			f.warn(fmt.Sprintf("%s: %d rows were not sent; metrics.jsonl has them, and hone runs resume sends what is left: %v", f.name, f.remaining(), err))
 			return
 		default:
 			if !f.down {
@@ -215,7 +215,7 @@ func (f *Follower) next() (rows []Row, n int) {
 	return rows, n
 }
 
-func (f *Follower) left() int {
+func (f *Follower) remaining() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.queue)

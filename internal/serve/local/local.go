@@ -157,7 +157,7 @@ func open(h *host.Host, c config.Config, o Options) (*places, error) {
 	if err != nil {
 		return nil, err
 	}
-	base.SayUntrained(c.LoRA, o.first(), false)
+	base.WarnUntrainedTokens(c.LoRA, o.first(), false)
 	p := &places{host: h, config: c, options: o, base: base}
 	if err := p.shape(); err != nil {
 		base.Close()

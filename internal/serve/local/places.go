@@ -164,7 +164,7 @@ func (p *places) model(name string, r render.Renderer) serve.Model {
 		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words, Opens: r.Opens}}
 	if frame, ok := r.ToolFormat().Frame(); ok {
 		held := grammar.Frame(frame)
-		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader { return r.Reader(prompt, nil).Held(frame) }
+		m.Shape.Frame, m.Shape.Read = &held, func(prompt []int32) serve.Reader { return r.Reader(prompt, nil).WithFrame(frame) }
 	}
 	return m
 }

@@ -104,7 +104,7 @@ func wordsOf(tools []*subject) (known []string) {
 }
 
 // askFor is the answer to a task that lacks a parameter.
-func askFor(name string) string { return fmt.Sprintf("Which %s should I use?", spoken(name)) }
+func askFor(name string) string { return fmt.Sprintf("Which %s should I use?", wordsOfName(name)) }
 
 // needless are things to say to which no tool adds anything.
 func (m *maker) needless(n int) (list []*Candidate) {

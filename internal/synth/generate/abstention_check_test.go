@@ -81,7 +81,7 @@ func TestOnlySaid(t *testing.T) {
 		{"Search for kettles, recursively, I mean recursive", `{"query":"kettles","recursive":true}`, `{"query":"kettles","recursive":true}`},
 		{"Search for kettles", `{"query":"other","options":{"deep":true}}`, `{"query":"other"}`},
 	} {
-		if got := string(s.onlySaid(json.RawMessage(tc.in), tc.task)); got != tc.want {
+		if got := string(s.dropUnsaid(json.RawMessage(tc.in), tc.task)); got != tc.want {
 			t.Errorf("%s: %s", tc.task, got)
 		}
 	}

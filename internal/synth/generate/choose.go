@@ -11,8 +11,8 @@ const (
 	fallingLess = 1.1
 )
 
-// wanted is how many candidates are worded.
-func (m *maker) wanted() int {
+// numWanted is how many candidates are worded.
+func (m *maker) numWanted() int {
 	if m.grader() == nil && m.Reference == nil {
 		return int(fallingLess*float64(m.N) + 0.5)
 	}
@@ -43,7 +43,7 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 		}
 	}
 	programs := &taking{count: map[string]int{}, kinds: map[string]int{}}
-	programs.take(asked, int(m.asked()*float64(n)+0.5))
+	programs.take(asked, int(m.programShare()*float64(n)+0.5))
 	n -= len(programs.list)
 	without := m.abstentions(int(m.Abstain * float64(n)))
 	want := min(int(m.Several*float64(n)+0.5), n-len(without))

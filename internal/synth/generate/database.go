@@ -119,14 +119,14 @@ func (m *maker) tryOn(ctx context.Context, session environment.Session, c Call) 
 	if len(r.StructuredContent) > 0 && strings.TrimSpace(r.Text) == "" {
 		r.Text = string(r.StructuredContent)
 	}
-	if r.Status != trajectory.CallOK || m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "" || looksFailed(r.Text) {
+	if r.Status != trajectory.CallOK || m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "" || looksLikeFailure(r.Text) {
 		return r.Text, false
 	}
 	return r.Text, true
 }
 
-// looksFailed reports whether a text is an error that is not marked as one.
-func looksFailed(text string) bool {
+// looksLikeFailure reports whether a text is an error that is not marked as one.
+func looksLikeFailure(text string) bool {
 	start := strings.ToLower(strings.TrimSpace(text))
 	return strings.HasPrefix(start, "error") || strings.HasPrefix(start, "database error") ||
 		strings.HasPrefix(start, "failed") ||
@@ -265,7 +265,7 @@ func (db *sqlServer) gold(w *programs.World, p *programs.Program) (calls []Call)
 	)
 	var added *programs.Table
 	if p.Free {
-		added = p.Added()
+		added = p.NewRowTable()
 	}
 	calls = db.discover(seen, added)
 	for _, s := range p.Steps {

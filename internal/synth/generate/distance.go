@@ -92,7 +92,7 @@ func ShapeOf(tasks []Task) Shape {
 	}
 	values, said := 0, 0
 	for _, t := range tasks {
-		in, finds := t.said()
+		in, finds := t.countValues()
 		values, said = values+in[0], said+in[1]
 		if finds {
 			s.FindsOut += 1 / n
@@ -108,9 +108,9 @@ func ShapeOf(tasks []Task) Shape {
 	return s
 }
 
-// said counts the values in the calls of a task, and those of them that it says. findsOut reports whether a call behind the
+// countValues counts the values in the calls of a task, and those of them that it says. findsOut reports whether a call behind the
 // first has one that it does not say, so that something has to be found out before.
-func (t Task) said() (counts [2]int, findsOut bool) {
+func (t Task) countValues() (counts [2]int, findsOut bool) {
 	plain := flat(t.Text)
 	for i, values := range t.Calls {
 		for _, v := range values {

@@ -14,7 +14,7 @@ const drafting = 2.2
 
 // first makes candidates of all kinds that make calls, no two with the same calls.
 func (d *drafts) first() []*Candidate {
-	singles := d.wantedSingles()
+	singles := d.numSingles()
 	several := int(drafting * float64(d.N) * d.Several)
 	tools := d.usable()
 	for _, s := range tools {
@@ -30,8 +30,8 @@ func (d *drafts) first() []*Candidate {
 	return slices.DeleteFunc(slices.Clone(d.list), func(c *Candidate) bool { return c.Why != "" })
 }
 
-// wantedSingles is how many candidates of one call are drafted.
-func (d *drafts) wantedSingles() int {
+// numSingles is how many candidates of one call are drafted.
+func (d *drafts) numSingles() int {
 	return int(drafting * float64(d.N) * (1 - d.Abstain - d.Several))
 }
 
@@ -335,7 +335,7 @@ func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, boo
 	if b.Name == a.call.Tool && p.kind != "number" && p.kind != "integer" { // its own text again says nothing
 		return e, e.sure
 	}
-	byForm := !free.sql(p) && p.pattern == "" && p.format == "" && (free.composes(p) && !p.formed() && !slices.Contains([]string{"name", "title", "path"}, p.name) || p.kind == "number" || p.kind == "integer")
+	byForm := !free.sql(p) && p.pattern == "" && p.format == "" && (free.composes(p) && !p.hasForm() && !slices.Contains([]string{"name", "title", "path"}, p.name) || p.kind == "number" || p.kind == "integer")
 	return e, e.sure || byForm
 }
 

@@ -142,7 +142,7 @@ func (m *maker) try(ctx context.Context, r *realm, n, round int) error {
 		seen := map[string]bool{}
 		for i := range n {
 			arguments, ok := filler{random, s, &r.known}.arguments(i > 0)
-			if !ok || seen[string(arguments)] || !s.takes(string(arguments)) || tried(r.good, s.Name, arguments) {
+			if !ok || seen[string(arguments)] || !s.takes(string(arguments)) || hasTrial(r.good, s.Name, arguments) {
 				continue
 			}
 			seen[string(arguments)] = true
@@ -152,7 +152,7 @@ func (m *maker) try(ctx context.Context, r *realm, n, round int) error {
 			plays = append(plays, play{Setup: r.setup, Calls: []Call{{Tool: s.Name, Arguments: arguments}}, Looks: r.looks})
 		}
 	}
-	got, err := m.told(ctx, "explore", plays)
+	got, err := m.playAndTell(ctx, "explore", plays)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (m *maker) try(ctx context.Context, r *realm, n, round int) error {
 	return nil
 }
 
-func tried(good []trial, tool string, arguments json.RawMessage) bool {
+func hasTrial(good []trial, tool string, arguments json.RawMessage) bool {
 	return slices.ContainsFunc(good, func(t trial) bool { return t.call.Tool == tool && string(t.call.Arguments) == string(arguments) })
 }
 

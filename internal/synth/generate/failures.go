@@ -5,9 +5,9 @@ import (
 	"hone/internal/episode/scenario"
 )
 
-// rejected are scenarios of what fell: what of the drafts the execution threw out, worded as training tasks
+// rejections are scenarios of what fell: what of the drafts the execution threw out, worded as training tasks
 // are, and what the gates did.
-func (m *maker) rejected(drafts []*Candidate) (list []scenario.Scenario) {
+func (m *maker) rejections(drafts []*Candidate) (list []scenario.Scenario) {
 	said := map[string]bool{}
 	for _, c := range drafts {
 		if c.Fell != "execute" || c.Split != "" || m.isHeld(c) {

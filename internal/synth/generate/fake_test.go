@@ -194,7 +194,7 @@ func steadyTools() []Tool {
 
 // optionsOf makes tasks of calls alone: programs over lists have tests of their own.
 func optionsOf(s *shop) Options {
-	return Options{N: 60, Seed: 7, Asked: -1, Version: "test", Trial: checktest.Trial{Tools: s, Refusal: mcp.LooksRefused}}
+	return Options{N: 60, Seed: 7, Asked: -1, Version: "test", Trial: checktest.Trial{Tools: s, Refusal: mcp.RefusalPattern}}
 }
 
 func ledgerIn(t *testing.T, path string) *Ledger {

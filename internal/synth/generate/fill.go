@@ -25,7 +25,7 @@ type filler struct {
 func (f filler) arguments(optional bool) (json.RawMessage, bool) {
 	arguments, ok := f.object(f.tool.schema, nil, optional)
 	if ok {
-		arguments = f.wanted(f.paired(arguments))
+		arguments = f.meetRefusals(f.pairExamples(arguments))
 	}
 	if !ok || !f.tool.takes(string(arguments)) {
 		if arguments, ok = f.example(optional); !ok {
@@ -41,7 +41,7 @@ func (f filler) arguments(optional bool) (json.RawMessage, bool) {
 // example is drawn from the whole of the schema, for one whose members ask something of one another, or are described in a way
 // that readParam does not follow. Their values are those that their names ask for, where these fit.
 func (f filler) example(optional bool) (json.RawMessage, bool) {
-	arguments, ok := f.tool.compiled().Example(f.r, optional, func(name, kind string) (json.RawMessage, bool) {
+	arguments, ok := f.tool.argumentSchema().Example(f.r, optional, func(name, kind string) (json.RawMessage, bool) {
 		p := param{name: name}
 		for _, field := range f.tool.schema.fields {
 			if field.name == name {
@@ -55,7 +55,7 @@ func (f filler) example(optional bool) (json.RawMessage, bool) {
 			return nil, false
 		}
 		raw, ok := f.value(p, nil)
-		return raw, ok || f.coded(p) || f.sql(p) // words are no code
+		return raw, ok || f.takesCode(p) || f.sql(p) // words are no code
 	})
 	if empty := bytes.Contains(arguments, []byte(":{}")) || bytes.Contains(arguments, []byte("[{}")); empty { // as part has it
 		return nil, false
@@ -69,7 +69,7 @@ func (f filler) missing() (json.RawMessage, bool) {
 	for _, p := range f.tool.schema.fields {
 		raw := quote("missing-" + word(f.r))
 		switch {
-		case !p.required || len(p.choices) > 0 || !ok || f.coded(p):
+		case !p.required || len(p.choices) > 0 || !ok || f.takesCode(p):
 			continue
 		case p.kind == "integer" && p.max == nil:
 			raw = json.RawMessage(strconv.Itoa(7000 + f.r.IntN(2000)))
@@ -158,7 +158,7 @@ func (f filler) value(p param, around []string) (json.RawMessage, bool) {
 // part is an object inside the arguments. Without a member it is none: there are no words for it, and a server that asks for one asks
 // for what is in it.
 func (f filler) part(p param, around []string) (json.RawMessage, bool) {
-	if raw, ok := f.lent(p, around); ok {
+	if raw, ok := f.borrowObject(p, around); ok {
 		return raw, true
 	}
 	raw, ok := f.object(p, around, true)
@@ -168,7 +168,7 @@ func (f filler) part(p param, around []string) (json.RawMessage, bool) {
 		}
 		field := pick(f.r, p.fields)
 		if one, made := f.value(field, around); made {
-			raw = appended(raw, field.name, one)
+			raw = appendMember(raw, field.name, one)
 		}
 	}
 	return raw, ok && string(raw) != "{}"
@@ -270,7 +270,7 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 	}
 	fits := taken
 	stating := p.stated != nil && (!f.tool.doubts(p) || f.r.IntN(4) == 0)
-	if raw, ok := f.listedOrShaped(p, stating, fits); ok {
+	if raw, ok := f.valueFromText(p, stating, fits); ok {
 		return raw, true
 	}
 	if stating && p.stated.strict() {
@@ -281,10 +281,10 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 			return raw, true
 		}
 	}
-	if f.coded(p) {
+	if f.takesCode(p) {
 		return nil, false
 	}
-	made, known := f.madeUp(p, around), []json.RawMessage(nil)
+	made, known := f.inventText(p, around), []json.RawMessage(nil)
 	if stating && p.stated.strict() {
 		made = p.stated.make(f.r)
 	}
@@ -295,7 +295,7 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 		found, score := f.known.best(f.labelOf(p, around), fits)
 		if score == 0 && made == "" {
 			about := nouns(f.tool.Name)
-			if f.tool.named("file", "directory", "folder") {
+			if f.tool.hasVerb("file", "directory", "folder") {
 				about = append(about, "path")
 			}
 			found, _ = f.known.best(label{about, nil}, fits)
@@ -326,9 +326,9 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 	return quote(made), true
 }
 
-// listedOrShaped is a value that the description lists, one of the shape that it states, or an example that has no shape; ok is false
+// valueFromText is a value that the description lists, one of the shape that it states, or an example that has no shape; ok is false
 // where it says nothing, and at times else, as guesses by name are tried too.
-func (f filler) listedOrShaped(p param, stating bool, fits func(json.RawMessage) bool) (json.RawMessage, bool) {
+func (f filler) valueFromText(p param, stating bool, fits func(json.RawMessage) bool) (json.RawMessage, bool) {
 	switch {
 	case len(p.listed) > 0 && (f.tool.insists(p) || f.r.IntN(8) > 0) && (!f.tool.doubts(p) || f.r.IntN(4) == 0):
 		if raw := pick(f.r, p.listed); fits(raw) {
@@ -350,9 +350,9 @@ func (f filler) listedOrShaped(p param, stating bool, fits func(json.RawMessage)
 	return nil, false
 }
 
-// paired gives two parameters with as many examples each, whose names share a word, examples of one place: from "km", "lb" to "mi", "kg".
+// pairExamples gives two parameters with as many examples each, whose names share a word, examples of one place: from "km", "lb" to "mi", "kg".
 // Other pairs are often refused, and then none of the examples would be taken any more. At times it leaves them.
-func (f filler) paired(arguments json.RawMessage) json.RawMessage {
+func (f filler) pairExamples(arguments json.RawMessage) json.RawMessage {
 	for i, p := range f.tool.schema.fields {
 		at := slices.IndexFunc(p.examples, func(raw json.RawMessage) bool { return string(raw) == string(find(arguments, p.name)) })
 		for _, o := range f.tool.schema.fields[i+1:] {
@@ -410,5 +410,5 @@ func (f filler) sql(p param) bool {
 	return query && sqlText.MatchString(strings.Join(append(words(p.name), p.description, f.tool.Description, f.tool.Name), " ")) || sqlValue.MatchString(p.description)
 }
 
-// coded reports whether a parameter takes code of another language.
-func (f filler) coded(p param) bool { return !f.sql(p) && otherCode.MatchString(p.description) }
+// takesCode reports whether a parameter takes code of another language.
+func (f filler) takesCode(p param) bool { return !f.sql(p) && otherCode.MatchString(p.description) }

@@ -70,7 +70,7 @@ func (p param) statedForm() *stated {
 		}
 	}
 	if len(shapes) == 0 {
-		if s, ok := shapeNamed(p); ok {
+		if s, ok := shapeInText(p); ok {
 			shapes = append(shapes, s)
 		}
 	}
@@ -213,7 +213,7 @@ func (p param) carries(text string) bool {
 		return true
 	}
 	fields := strings.Fields(text)
-	if p.formed() && !p.of("path", "file", "directory", "folder", "country", "city", "unit") && len(fields) > 1 && p.stated == nil {
+	if p.hasForm() && !p.of("path", "file", "directory", "folder", "country", "city", "unit") && len(fields) > 1 && p.stated == nil {
 		return false
 	}
 	return !isSentence(text) && p.stated.fits(text)
@@ -227,8 +227,8 @@ func isSentence(text string) bool {
 
 var sayingWord = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|will|been)\b`)
 
-// formed reports whether a value of a parameter is known by its form: a time zone is no other short text.
-func (p param) formed() bool {
+// hasForm reports whether a value of a parameter is known by its form: a time zone is no other short text.
+func (p param) hasForm() bool {
 	return p.stated != nil || p.listed != nil || p.of("timezone", "tz", "zone", "email", "mail", "url", "uri", "link", "href", "date", "datetime", "timestamp", "time", "day", "deadline", "color", "colour", "language", "lang", "locale",
 		"currency", "country", "city", "unit", "number", "id", "path", "file", "directory", "folder", "regex", "pattern", "branch", "commit", "ref")
 }

@@ -207,8 +207,8 @@ summarize_article|Summarize the article at a web address.`, "\n") {
 	return list
 }
 
-// shownWith are a tool and its distractors, shuffled: those of the same servers first, the nearest by their words, then others.
-func (m *maker) shownWith(s *subject, key string) (list []chat.Tool) {
+// withDistractors are a tool and its distractors, shuffled: those of the same servers first, the nearest by their words, then others.
+func (m *maker) withDistractors(s *subject, key string) (list []chat.Tool) {
 	random := m.random("distractors", key)
 	var own []*subject
 	for _, o := range m.tools {
@@ -247,10 +247,10 @@ func (m *maker) pickTool(ctx context.Context, c *Candidate) error {
 		return nil
 	}
 	s := m.byName[c.Calls[0].Tool]
-	tools := m.shownWith(s, c.Task)
+	tools := m.withDistractors(s, c.Task)
 	picked := ""
 	why, err := m.ask(ctx, c, question{prompt: pickPrompt, who: m.grader(), data: asked{Task: c.Task, Tools: tools}, temperature: careful, tokens: 40}, func(answer string) bool {
-		picked = named(answer, tools)
+		picked = toolInText(answer, tools)
 		return picked != ""
 	})
 	c.Why = why
@@ -260,8 +260,8 @@ func (m *maker) pickTool(ctx context.Context, c *Candidate) error {
 	return err
 }
 
-// named is the one tool that a text names, "" where it names none or several.
-func named(text string, tools []chat.Tool) string {
+// toolInText is the one tool that a text names, "" where it names none or several.
+func toolInText(text string, tools []chat.Tool) string {
 	found := map[string]bool{}
 	for _, w := range regexp.MustCompile(`[\w./-]+`).FindAllString(text, -1) {
 		if w = strings.Trim(w, "."); slices.ContainsFunc(tools, func(t chat.Tool) bool { return t.Name == w }) {
@@ -310,7 +310,7 @@ func (m *maker) score(ctx context.Context, c *Candidate) error {
 	if c.told != nil && m.Judge == nil { // the plays have shown what the words ask for, and gates looked at these
 		return nil
 	}
-	why, err := m.ask(ctx, c, question{prompt: qualityPrompt, who: m.grader(), data: asked{Task: c.Task, Calls: m.shownCalls(c)}, temperature: careful, tokens: 120}, func(answer string) (ok bool) {
+	why, err := m.ask(ctx, c, question{prompt: qualityPrompt, who: m.grader(), data: asked{Task: c.Task, Calls: m.callsText(c)}, temperature: careful, tokens: 120}, func(answer string) (ok bool) {
 		c.Quality, ok = qualityIn(answer)
 		return ok
 	})
@@ -324,11 +324,11 @@ func (m *maker) score(ctx context.Context, c *Candidate) error {
 // mostResult bounds what a judge sees of a result, in bytes.
 const mostResult = 300
 
-// shownCalls are the calls of a candidate and what they answered, a line each.
-func (m *maker) shownCalls(c *Candidate) string {
+// callsText are the calls of a candidate and what they answered, a line each.
+func (m *maker) callsText(c *Candidate) string {
 	switch c.Kind {
 	case askBack:
-		return fmt.Sprintf("none: the assistant asks which %s is meant, since the request does not say it", spoken(c.Subject))
+		return fmt.Sprintf("none: the assistant asks which %s is meant, since the request does not say it", wordsOfName(c.Subject))
 	case missingTool:
 		return "none: no tool of the assistant can do it, and it says so"
 	case noTool:

@@ -95,8 +95,8 @@ func sentence(r *rand.Rand) string {
 	return fmt.Sprintf("The %s %s is %s the %s", word(r), word(r), pick(r, []string{"near", "behind", "older than", "next to", "made for"}), word(r))
 }
 
-// madeUp is a text that fits what a parameter is called, "" where its name says nothing.
-func (f filler) madeUp(p param, around []string) string {
+// inventText is a text that fits what a parameter is called, "" where its name says nothing.
+func (f filler) inventText(p param, around []string) string {
 	if f.sql(p) {
 		return ""
 	}
@@ -121,7 +121,7 @@ func (f filler) madeUp(p param, around []string) string {
 	if slices.Contains(own, "id") {
 		return ""
 	}
-	if slices.Contains(own, "path") && f.tool.named("directory", "folder", "dir") {
+	if slices.Contains(own, "path") && f.tool.hasVerb("directory", "folder", "dir") {
 		return word(f.r) + "-" + word(f.r)
 	}
 	if slices.Contains(own, "pattern") && (strings.Contains(description, "regular expression") || strings.Contains(description, "regex")) {

@@ -43,8 +43,8 @@ func singular(word string) string {
 	return word
 }
 
-// spoken is a name as people say it: source timezone.
-func spoken(name string) string {
+// wordsOfName is a name as people say it: source timezone.
+func wordsOfName(name string) string {
 	var out []string
 	var word []rune
 	runes := []rune(name)

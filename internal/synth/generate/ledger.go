@@ -145,8 +145,8 @@ func (l *Ledger) read(data []byte, of string) (whole int) {
 	}
 }
 
-// Kept is how many plays an earlier command left.
-func (l *Ledger) Kept() int { return l.old }
+// NumEarlier is how many plays an earlier command left.
+func (l *Ledger) NumEarlier() int { return l.old }
 
 // fresh is how many plays were added to those.
 func (l *Ledger) fresh() int {

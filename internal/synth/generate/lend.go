@@ -30,8 +30,8 @@ func (s *subject) spell() {
 		if object == nil || object.kind != "object" || len(object.fields) > 0 || len(object.choices) > 0 {
 			continue
 		}
-		object.fields = spokenFields(p.description + "\n" + object.description)
-		if told := spokenFields(s.Description); len(object.fields) == 0 && p.required {
+		object.fields = fieldsInText(p.description + "\n" + object.description)
+		if told := fieldsInText(s.Description); len(object.fields) == 0 && p.required {
 			object.fields = told
 		}
 	}
@@ -53,8 +53,8 @@ func (s *subject) alike() {
 	}
 }
 
-// spokenFields are the fields that a text lists: in a line after "contain:", or one in each line. Fewer than two are no list.
-func spokenFields(text string) (fields []param) {
+// fieldsInText are the fields that a text lists: in a line after "contain:", or one in each line. Fewer than two are no list.
+func fieldsInText(text string) (fields []param) {
 	add := func(name, kind, description string, optional bool) {
 		if !slices.ContainsFunc(fields, func(p param) bool { return p.name == name }) {
 			p := param{name: name, kind: kindOf(kind, description), description: description, required: !optional}
@@ -113,9 +113,9 @@ func kindOf(kind, description string) string {
 	return "string"
 }
 
-// lent is an object made as another tool's arguments are: of a batch of conversions, what one conversion takes. What is left of its
+// borrowObject is an object made as another tool's arguments are: of a batch of conversions, what one conversion takes. What is left of its
 // required fields has to be a type, which the other tool's name says. ok is false where no tool's arguments are fields of it.
-func (f filler) lent(p param, around []string) (json.RawMessage, bool) {
+func (f filler) borrowObject(p param, around []string) (json.RawMessage, bool) {
 	var able []*subject
 	for _, o := range f.tool.others {
 		if f.lends(o, p) {
@@ -134,18 +134,18 @@ func (f filler) lent(p param, around []string) (json.RawMessage, bool) {
 		if !field.required || find(arguments, field.name) != nil {
 			continue
 		}
-		arguments = appended(arguments, field.name, quote(strings.Join(plainNouns(o), "_")))
+		arguments = appendMember(arguments, field.name, quote(strings.Join(plainNouns(o), "_")))
 	}
 	return arguments, true
 }
 
 // plainNouns are a tool's name without its verb, as they are written.
 func plainNouns(s *subject) []string {
-	return slices.DeleteFunc(strings.Fields(spoken(s.Name)), isVerb)
+	return slices.DeleteFunc(strings.Fields(wordsOfName(s.Name)), isVerb)
 }
 
-// unspelled says for which required parameter no object could be made, "" where there is none such.
-func (s *subject) unspelled() string {
+// missingObjects says for which required parameter no object could be made, "" where there is none such.
+func (s *subject) missingObjects() string {
 	for _, p := range s.schema.fields {
 		object := &p
 		if p.kind == "array" && p.items != nil {

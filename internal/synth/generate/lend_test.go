@@ -25,7 +25,7 @@ func TestSpokenFields(t *testing.T) {
 		"A filter. Contains: one word":                              "",
 	} {
 		var got []string
-		for _, p := range spokenFields(text) {
+		for _, p := range fieldsInText(text) {
 			mark := "?"
 			if p.required {
 				mark = ""
@@ -97,7 +97,7 @@ func TestObjectsInWords(t *testing.T) {
 // No value is worded by nothing.
 func TestSaidOfNothing(t *testing.T) {
 	for raw, want := range map[string]string{`{}`: "an empty object", `[]`: "an empty list", `""`: `""`, `[{}]`: "an empty object", `{"a":[]}`: "a an empty list", `{"a":{"b":2}}`: "a b 2"} {
-		if got := said(json.RawMessage(raw)); got != want {
+		if got := valueInWords(json.RawMessage(raw)); got != want {
 			t.Errorf("%s: %q", raw, got)
 		}
 	}

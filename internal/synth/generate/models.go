@@ -30,7 +30,7 @@ type Models struct {
 	Judge   *Model // picks tools and scores tasks, also those of templates; nil: the teacher
 }
 
-func (m Models) forHeld() *Model { return cmp.Or(m.Held, m.Teacher) }
+func (m Models) forHeldOut() *Model { return cmp.Or(m.Held, m.Teacher) }
 
 // grader is nil where nobody picks and scores.
 func (m Models) grader() *Model { return cmp.Or(m.Judge, m.Teacher) }
@@ -139,13 +139,13 @@ func (m *maker) ask(ctx context.Context, c *Candidate, q question, useful func(a
 		return nonsense, nil
 	}
 	if c != nil {
-		c.made(p)
+		c.notePrompt(p)
 	}
 	return "", nil
 }
 
-// made notes that a prompt had a hand in a record.
-func (c *Candidate) made(p prompt) {
+// notePrompt notes that a prompt had a hand in a record.
+func (c *Candidate) notePrompt(p prompt) {
 	if c.Prompts == nil {
 		c.Prompts = map[string]string{}
 	}

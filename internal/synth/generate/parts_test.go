@@ -59,7 +59,7 @@ func TestSaid(t *testing.T) {
 		`"Paris"`: "Paris", `"two words"`: `"two words"`, `""`: `""`, `12.5`: "12.5", `true`: "true", `["a1","b1","c1"]`: "a1, b1 and c1",
 		`[{"name":"Ada L","entityType":"person"},{"name":"Bo"}]`: `name "Ada L" and entity type person; and name Bo`,
 	} {
-		if got := said(json.RawMessage(raw)); got != want {
+		if got := valueInWords(json.RawMessage(raw)); got != want {
 			t.Errorf("%s: %s, want %s", raw, got, want)
 		}
 	}

@@ -44,7 +44,7 @@ func byDescription(s *subject) string {
 
 // byName is the same from the tool's name: "convert time".
 func byName(s *subject) string {
-	text := spoken(s.Name)
+	text := wordsOfName(s.Name)
 	for _, server := range words(s.Server) { // git_status of the server git
 		if rest, ok := strings.CutPrefix(text, server+" "); ok && isVerb(strings.Split(rest, " ")[0]) {
 			text = rest
@@ -89,14 +89,14 @@ func slotsOf(c Call, without ...string) (slots []slot) {
 			continue
 		}
 		if !slices.Contains(without, m.name) {
-			slots = append(slots, slot{spoken(m.name), said(m.raw), strings.ContainsRune(string(m.raw), '{') && m.raw[0] != '"'})
+			slots = append(slots, slot{wordsOfName(m.name), valueInWords(m.raw), strings.ContainsRune(string(m.raw), '{') && m.raw[0] != '"'})
 		}
 	}
 	return slots
 }
 
-// said is a value in words: a text in quotes where it is more than a word, members with their names, lists with commas.
-func said(raw json.RawMessage) string {
+// valueInWords is a value in words: a text in quotes where it is more than a word, members with their names, lists with commas.
+func valueInWords(raw json.RawMessage) string {
 	raw = json.RawMessage(strings.TrimSpace(string(raw)))
 	switch {
 	case len(raw) == 0:
@@ -115,7 +115,7 @@ func said(raw json.RawMessage) string {
 		var parts []string
 		nested := false
 		for _, one := range listOf(raw) {
-			parts = append(parts, said(one))
+			parts = append(parts, valueInWords(one))
 			nested = nested || len(one) > 0 && one[0] == '{'
 		}
 		if nested {
@@ -125,7 +125,7 @@ func said(raw json.RawMessage) string {
 	case raw[0] == '{':
 		var parts []string
 		for _, m := range members(raw) {
-			parts = append(parts, spoken(m.name)+" "+said(m.raw))
+			parts = append(parts, wordsOfName(m.name)+" "+valueInWords(m.raw))
 		}
 		return enumerate(parts)
 	}

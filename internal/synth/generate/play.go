@@ -176,7 +176,7 @@ func (p *player) alone(ctx context.Context, x play) *Played {
 		return got
 	}
 	defer func() { _ = session.Close() }() // the calls are made
-	checks := p.unchanged(session)
+	checks := p.unchangedChecks(session)
 	watch, lost := world.Open(ctx, session, checks, nil)
 	got.At = time.Now().Unix() // to start a process may take a while
 	if lost != nil {
@@ -211,7 +211,7 @@ func (p *player) alone(ctx context.Context, x play) *Played {
 		if len(r.StructuredContent) > 0 && !json.Valid([]byte(r.Text)) { // as checks of state have it
 			r.Text = string(r.StructuredContent)
 		}
-		got.Seen = append(got.Seen, answered(session, r, p.server(c)))
+		got.Seen = append(got.Seen, answerOf(session, r, p.server(c)))
 	}
 	return got
 }
@@ -253,7 +253,7 @@ func (p *player) open(ctx context.Context, from environment.Tools, setup []Call)
 func (p *player) make(ctx context.Context, session environment.Session, calls []Call, got *Played) {
 	for i, c := range calls {
 		r := session.Call(ctx, []chat.ToolCall{c.chat(fmt.Sprintf("call_%d", i))})[0]
-		got.Results = append(got.Results, answered(session, r, p.server(c)))
+		got.Results = append(got.Results, answerOf(session, r, p.server(c)))
 		if r.Status == trajectory.CallTransportError || r.Status == trajectory.CallTimeout {
 			got.Lost = fmt.Sprintf("%s: %s: %s", c.Tool, r.Status, r.Error)
 			return
@@ -272,8 +272,8 @@ func (c Call) chat(id string) chat.ToolCall {
 	return chat.ToolCall{ID: id, Name: c.Tool, Arguments: string(c.Arguments)}
 }
 
-// answered is a result without the path of the session's folder, which no other session has.
-func answered(session environment.Session, r trajectory.ToolResult, server string) Answered {
+// answerOf is a result without the path of the session's folder, which no other session has.
+func answerOf(session environment.Session, r trajectory.ToolResult, server string) Answered {
 	text := r.Text
 	if dir := session.Dir(server); dir != "" {
 		text = strings.NewReplacer(dir, dirMark, filepath.Dir(dir), dirMark+"/..").Replace(text)
@@ -281,8 +281,8 @@ func answered(session environment.Session, r trajectory.ToolResult, server strin
 	return Answered{r.Status, text}
 }
 
-// unchanged are the looks at what a session's folders hold.
-func (p *player) unchanged(session environment.Session) (checks []scenario.Check) {
+// unchangedChecks are the looks at what a session's folders hold.
+func (p *player) unchangedChecks(session environment.Session) (checks []scenario.Check) {
 	for _, s := range p.servers() {
 		if session.Dir(s) != "" {
 			checks = append(checks, scenario.Check{Type: scenario.UnchangedCheck, Server: s})

@@ -85,7 +85,7 @@ func (m *maker) asPerson(ctx context.Context, d *draftOf, try int) (why string, 
 	}
 	q := question{prompt: askPrompt, who: m.Teacher, temperature: lively, tokens: 90, key: fmt.Sprint("wording ", try)}
 	if d.Split != scenario.Train {
-		q.prompt, q.who = askHeldPrompt, m.forHeld()
+		q.prompt, q.who = askHeldPrompt, m.forHeldOut()
 	}
 	var requests []string
 	for _, meaning := range t.Meanings(t.world, d.Split) {
@@ -117,7 +117,7 @@ func (m *maker) asPerson(ctx context.Context, d *draftOf, try int) (why string, 
 	if err != nil {
 		return "", err
 	}
-	d.of.made(p)
+	d.of.notePrompt(p)
 	d.of.Teacher, t.requests = q.who.Name, requests
 	return "", nil
 }

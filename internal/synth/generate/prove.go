@@ -29,7 +29,7 @@ func (m *maker) prove(ctx context.Context, list []*Candidate) error {
 			c.Proof = append(c.Proof, plays[i].name())
 		}
 		var err error
-		if got[attempt], err = m.told(ctx, []string{"execute", "execute again"}[attempt], plays); err != nil {
+		if got[attempt], err = m.playAndTell(ctx, []string{"execute", "execute again"}[attempt], plays); err != nil {
 			return err
 		}
 		var holds []*Candidate
@@ -56,8 +56,8 @@ func (m *maker) prove(ctx context.Context, list []*Candidate) error {
 	return nil
 }
 
-// told plays a list and tells of it. A stage that plays several lists counts on, so that its numbers are those of the report.
-func (m *maker) told(ctx context.Context, stage string, plays []play) ([]*Played, error) {
+// playAndTell plays a list and tells of it. A stage that plays several lists counts on, so that its numbers are those of the report.
+func (m *maker) playAndTell(ctx context.Context, stage string, plays []play) ([]*Played, error) {
 	before := m.stages[stage]
 	m.stages[stage] += len(plays)
 	return m.all(ctx, plays, func(done int) { m.Progress(stage, before+done, before+len(plays), "") })
@@ -284,7 +284,7 @@ func (m *maker) answerCheck(c *Candidate, a, b *Played) {
 	} else {
 		return
 	}
-	if given(c, c.Answer.text) || m.constant(c, x, c.Answer) {
+	if argumentsSay(c, c.Answer.text) || m.constant(c, x, c.Answer) {
 		c.Answer = answer{}
 		return
 	}
@@ -305,7 +305,7 @@ func (m *maker) fieldOf(c *Candidate, s stable) (answer, bool) {
 	var fits []answer
 	for _, l := range s.leaves {
 		text := strings.TrimSpace(l.text())
-		if names[l.name()] == 1 && l.name() != "" && short(text) && !given(c, text) && spoken(l.name()) != "" {
+		if names[l.name()] == 1 && l.name() != "" && short(text) && !argumentsSay(c, text) && wordsOfName(l.name()) != "" {
 			if one := (answer{l.name(), text}); !m.constant(c, c.Calls[len(c.Calls)-1], one) {
 				fits = append(fits, one)
 			}
@@ -317,8 +317,8 @@ func (m *maker) fieldOf(c *Candidate, s stable) (answer, bool) {
 	return pick(m.random("answer", c.Proof[0]), fits), true
 }
 
-// given reports whether the arguments say a text: then to repeat them would answer.
-func given(c *Candidate, text string) bool {
+// argumentsSay reports whether the arguments say a text: then to repeat them would answer.
+func argumentsSay(c *Candidate, text string) bool {
 	for _, x := range c.Calls {
 		said := string(x.Arguments)
 		for _, l := range leavesOf(said) { // as they read without escapes

@@ -111,7 +111,7 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 			}
 			s.NoKeys, s.Cased = db.noKeys, db.cased
 			switch {
-			case programs.Held(index):
+			case programs.IsHeldOut(index):
 				s.split = scenario.Test
 			case n%8 == 3:
 				s.split = scenario.Validation
@@ -130,7 +130,7 @@ func (m *maker) settings(ctx context.Context, dbs []*sqlServer) (list []setting,
 func businesses(r *rand.Rand) (order []int) {
 	var held, free []int
 	for _, index := range r.Perm(programs.NumDomains()) {
-		if programs.Held(index) {
+		if programs.IsHeldOut(index) {
 			held = append(held, index)
 		} else {
 			free = append(free, index)
@@ -224,13 +224,13 @@ func (m *maker) tasksOf(
 			reasons[why]++
 			continue
 		}
-		list = append(list, m.worded(s, p, c, states))
+		list = append(list, m.wordProgram(s, p, c, states))
 	}
 	return list, reasons, tried, nil
 }
 
-// worded is a program that holds as a scenario.
-func (m *maker) worded(s setting, p *programs.Program, c *Candidate, states []scenario.Check) draftOf {
+// wordProgram is a program that holds as a scenario.
+func (m *maker) wordProgram(s setting, p *programs.Program, c *Candidate, states []scenario.Check) draftOf {
 	c.Checks = states
 	d := draftOf{
 		of:       c,
@@ -362,7 +362,7 @@ func (s *sitting) prove(
 		return nil, "a server was lost", s.m.stillThere(got)
 	case anyFailed(c.Calls, got):
 		return nil, "a call is refused", nil
-	case !slipped(c.Calls, got):
+	case !slipsFail(c.Calls, got):
 		return nil, "a slip goes well", nil
 	case len(p.Result) > 0 && !saysAll(s.last(p, got), p.Result),
 		p.Answer.Form == "list" && len(p.Result) > 0 && listsOthers(s.last(p, got), len(p.Result)):
@@ -425,7 +425,7 @@ func (s *sitting) isIdle(ctx context.Context, p *programs.Program, c *Candidate,
 // anyFailed reports whether a call that is no slip is refused.
 func anyFailed(calls []Call, got *Played) bool {
 	for i, r := range got.Results {
-		if calls[i].Slip == "" && (!r.ok() || looksFailed(r.Text)) {
+		if calls[i].Slip == "" && (!r.ok() || looksLikeFailure(r.Text)) {
 			return true
 		}
 	}
@@ -476,7 +476,7 @@ func (s *sitting) play(ctx context.Context, x play, changes bool) (*Played, erro
 
 func (s *sitting) look(ctx context.Context, looks []Call) (seen []Answered) {
 	for _, c := range looks {
-		seen = append(seen, answered(s.session, s.session.Probe(ctx, c.chat("look")), s.db.server))
+		seen = append(seen, answerOf(s.session, s.session.Probe(ctx, c.chat("look")), s.db.server))
 	}
 	return seen
 }

@@ -55,7 +55,7 @@ func TestListsOfOthers(t *testing.T) {
 func TestBusinesses(t *testing.T) {
 	for seed := range uint64(50) {
 		order := businesses(rand.New(rand.NewPCG(seed, 1)))
-		if len(order) != programs.NumDomains() || programs.Held(order[0]) || !programs.Held(order[1]) || programs.Held(order[3]) {
+		if len(order) != programs.NumDomains() || programs.IsHeldOut(order[0]) || !programs.IsHeldOut(order[1]) || programs.IsHeldOut(order[3]) {
 			t.Errorf("%v", order)
 		}
 		slices.Sort(order)
@@ -257,7 +257,7 @@ func TestSlips(t *testing.T) {
 				session.Probe(t.Context(), g.Call())
 			}
 			r := session.Probe(t.Context(), slip.Call())
-			if r.Status == trajectory.CallOK && !looksFailed(r.Text) && len(programs.Records(r.Text)) > 0 {
+			if r.Status == trajectory.CallOK && !looksLikeFailure(r.Text) && len(programs.Records(r.Text)) > 0 {
 				t.Errorf("%s goes well: %s", slip.Arguments, r.Text)
 			}
 			_ = session.Close()

@@ -67,7 +67,7 @@ func (m *maker) learnActs(ctx context.Context, shelves []*shelf) (acts []act, er
 				}
 			}
 		}
-		got, err := m.told(ctx, "learn", plays)
+		got, err := m.playAndTell(ctx, "learn", plays)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +115,8 @@ func asStable(seen []Answered) (list []stable) {
 	return list
 }
 
-// tableNamed is a table of a shelf.
-func (s *shelf) tableNamed(name string) *programs.Table {
+// tableByName is a table of a shelf.
+func (s *shelf) tableByName(name string) *programs.Table {
 	at := slices.IndexFunc(s.Tables, func(t *programs.Table) bool { return t.Name == name })
 	if at < 0 {
 		return nil
@@ -138,7 +138,7 @@ func (m *maker) learnAct(before, after *shelf, c Call) (a act, ok bool) {
 	}
 	a = act{tool: m.byName[c.Tool], column: -1, sample: c.Arguments}
 	for _, t := range before.Tables {
-		now := after.tableNamed(t.Name)
+		now := after.tableByName(t.Name)
 		if now == nil ||
 			!slices.EqualFunc(t.Columns, now.Columns, func(x, y programs.Column) bool { return x.Name == y.Name }) {
 			continue
@@ -213,7 +213,7 @@ func columnNames(t *programs.Table) (list []string) {
 
 // fits reports whether a shelf has the table that the tool changes, with the columns and the names that it was learnt of.
 func (a act) fits(s *shelf) bool {
-	t := s.tableNamed(a.table)
+	t := s.tableByName(a.table)
 	return t != nil && a.tool.Server == s.server && slices.Equal(a.names, columnNames(t)) && (a.edge || t.Label >= 0)
 }
 
@@ -281,7 +281,7 @@ const mostAtOnce = 4
 
 // change draws a change by a tool that was seen to make it: the thing is found by its name, and the tool gets its key.
 func (m *maker) change(r *rand.Rand, s *shelf, a act) (*programs.Program, []Call) {
-	t := s.tableNamed(a.table)
+	t := s.tableByName(a.table)
 	look := s.shown[t]
 	if a.edge {
 		return m.changeEdge(r, s, t, a)
@@ -290,15 +290,15 @@ func (m *maker) change(r *rand.Rand, s *shelf, a act) (*programs.Program, []Call
 		return m.insertRecord(r, s, t, a)
 	}
 	row := pick(r, t.Rows)
-	if t.Named(row) == "" || row[a.key] == nil {
+	if t.NameOf(row) == "" || row[a.key] == nil {
 		return nil, nil
 	}
 	slots := t.Slots(row)
 	slots["table"] = t.Name
 	calls := []Call{}
 	switch {
-	case s.finds != nil && t == s.named() && a.key == t.Label:
-		calls = append(calls, s.finds.call(t.Named(row)))
+	case s.finds != nil && t == s.namedTable() && a.key == t.Label:
+		calls = append(calls, s.finds.call(t.NameOf(row)))
 	case a.key != t.Label: // its key is to be found
 		calls = append(calls, look)
 	}
@@ -343,7 +343,7 @@ func (m *maker) change(r *rand.Rand, s *shelf, a act) (*programs.Program, []Call
 
 // verbOf is the verb of a tool's name, "" where it begins with none that can be said alone.
 func verbOf(s *subject) string {
-	w := strings.Fields(spoken(s.Name))
+	w := strings.Fields(wordsOfName(s.Name))
 	if len(w) == 0 || !isVerb(w[0]) {
 		return ""
 	}
@@ -460,7 +460,7 @@ func (m *maker) changeEdge(r *rand.Rand, s *shelf, t *programs.Table, a act) (*p
 	slots := map[string]string{
 		"x":     programs.Show(row[from]),
 		"y":     programs.Show(row[to]),
-		"rel":   related(programs.Show(row[kind])),
+		"rel":   relationPhrase(programs.Show(row[kind])),
 		"table": t.Name,
 	}
 	pattern, what := "edge_add", programs.Insert

@@ -216,7 +216,7 @@ func (f *finding) call(name string) Call {
 // with the shortest answer is how a stranger looks.
 func (m *maker) learnFinds(ctx context.Context, shelves []*shelf) error {
 	for _, s := range shelves {
-		t := s.named()
+		t := s.namedTable()
 		if t == nil {
 			continue
 		}
@@ -239,7 +239,7 @@ func (m *maker) learnFinds(ctx context.Context, shelves []*shelf) error {
 			tools = append(tools, f)
 			plays = append(plays, play{Setup: s.realm.setup, Calls: []Call{f.call(programs.Show(row[t.Label]))}})
 		}
-		got, err := m.told(ctx, "find", plays)
+		got, err := m.playAndTell(ctx, "find", plays)
 		if err != nil {
 			return err
 		}
@@ -257,8 +257,8 @@ func (m *maker) learnFinds(ctx context.Context, shelves []*shelf) error {
 	return nil
 }
 
-// named is the first table of a shelf whose things have names.
-func (s *shelf) named() *programs.Table {
+// namedTable is the first table of a shelf whose things have names.
+func (s *shelf) namedTable() *programs.Table {
 	for _, t := range s.Tables {
 		if _, _, _, edge := t.Edge(); !edge && t.Label >= 0 {
 			return t
@@ -297,7 +297,7 @@ func (m *maker) recordProgram(r *rand.Rand, s *shelf, acts []act) (*programs.Pro
 			return p, calls
 		}
 		q := m.question(r, s)
-		if q == nil || s.tableNamed(p.Slot("table")) == q.Tables[0] { // it might be asked of what has changed
+		if q == nil || s.tableByName(p.Slot("table")) == q.Tables[0] { // it might be asked of what has changed
 			return p, calls
 		}
 		return p.Behind(q), append(calls, s.reads(q)...)
@@ -353,7 +353,7 @@ func (m *maker) question(r *rand.Rand, s *shelf) *programs.Program {
 	}
 	kind := pick(r, kinds)
 	p := programs.Draw(r, &programs.World{Name: s.Name, Tables: []*programs.Table{t}, Listed: true}, kind)
-	if p != nil && (kind == programs.Lookup || kind == programs.Unknown) && t == s.named() {
+	if p != nil && (kind == programs.Lookup || kind == programs.Unknown) && t == s.namedTable() {
 		p.About(p.Slot("x"))
 	}
 	if p != nil && len(p.Answer.Values) == 1 && len(p.Answer.Values[0]) > 120 { // nobody has that copied
@@ -366,7 +366,7 @@ func (m *maker) question(r *rand.Rand, s *shelf) *programs.Program {
 func notesQuestion(r *rand.Rand, t *programs.Table) *programs.Program {
 	for i, c := range t.Columns {
 		row := pick(r, t.Rows)
-		if c.Several && t.Named(row) != "" && row[i] != nil {
+		if c.Several && t.NameOf(row) != "" && row[i] != nil {
 			slots := t.Slots(row)
 			slots["named"] = slots["x"]
 			return programs.NewQuestion(
@@ -385,7 +385,7 @@ func notesQuestion(r *rand.Rand, t *programs.Table) *programs.Program {
 func edgeQuestion(r *rand.Rand, t *programs.Table, from, to, kind int) *programs.Program {
 	row := pick(r, t.Rows)
 	slots := map[string]string{
-		"rel":  related(programs.Show(row[kind])),
+		"rel":  relationPhrase(programs.Show(row[kind])),
 		"x":    programs.Show(row[from]),
 		"y":    programs.Show(row[to]),
 		"ends": "entries",
@@ -430,8 +430,8 @@ func edgeQuestion(r *rand.Rand, t *programs.Table, from, to, kind int) *programs
 	)
 }
 
-// related is how the type of a relation is said between two names: "works at", "is married to", "is a member of".
-func related(kind string) string {
+// relationPhrase is how the type of a relation is said between two names: "works at", "is married to", "is a member of".
+func relationPhrase(kind string) string {
 	said := programs.Words(kind)
 	first, _, _ := strings.Cut(said, " ")
 	switch {

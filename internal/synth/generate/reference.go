@@ -30,7 +30,7 @@ func (m *maker) refer(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.solved(list, tried), nil
+	return m.keepSolved(list, tried), nil
 }
 
 // solve is refer of programs. What is never solved in a model's words is tried in those of its template, which then stand: a
@@ -70,7 +70,7 @@ func (m *maker) solve(ctx context.Context, list []draftOf) ([]draftOf, error) {
 		}
 		m.report.stage("words solved", worded, worded-len(again), reasons)
 	}
-	return m.solved(list, tried), nil
+	return m.keepSolved(list, tried), nil
 }
 
 // tries are what came of the reference's runs of each task.
@@ -103,8 +103,8 @@ func (m *maker) tries(ctx context.Context, list []draftOf) ([]scenario.Reference
 	return tried, nil
 }
 
-// solved are the tasks that a reference solved, each with how often.
-func (m *maker) solved(list []draftOf, tried []scenario.Reference) (kept []draftOf) {
+// keepSolved are the tasks that a reference solved, each with how often.
+func (m *maker) keepSolved(list []draftOf, tried []scenario.Reference) (kept []draftOf) {
 	reasons := map[string]int{}
 	for i, d := range list {
 		d.of.Runs, d.of.PassRate = tried[i].Runs, tried[i].PassRate()

@@ -146,7 +146,7 @@ func (s *used) asNew() bool {
 	}
 	for i, c := range s.of.base.looks {
 		x := s.Probe(context.Background(), c.chat("renew")) // each call has a deadline of its own
-		saw := answered(s, x, s.of.p.server(c))
+		saw := answerOf(s, x, s.of.p.server(c))
 		if !saw.ok() || !s.of.base.before[i].same(saw.Text) {
 			return false
 		}

@@ -135,7 +135,7 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	for _, split := range splits() {
 		r.Demands[split] = m.demandsOf(list, split)
 	}
-	r.Kept = m.ledger.Kept()
+	r.Kept = m.ledger.NumEarlier()
 	r.Played = m.ledger.fresh()
 }
 
@@ -161,7 +161,7 @@ func (m *maker) untried(s *subject) string {
 	case !m.explored:
 		return "it was not tried: programs over tables made all tasks"
 	}
-	return cmp.Or(s.unspelled(), "no arguments were found that fit its schema")
+	return cmp.Or(s.missingObjects(), "no arguments were found that fit its schema")
 }
 
 // row says of a tool how it was tried, and why no calls of it were made where that is known.
@@ -214,7 +214,7 @@ func (r *Report) Rows() [][]string {
 
 // Tables are the stages, what models were asked, the tools, and how far held-out tasks are from training tasks, with an empty row between them.
 func (r *Report) Tables() (tables [][][]string) {
-	all := [][][]string{r.Rows(), r.AskedRows(), r.OwnRows(), r.ToolRows()}
+	all := [][][]string{r.Rows(), r.PromptRows(), r.OwnRows(), r.ToolRows()}
 	if len(r.Splits) > 0 { // of no scenarios there is nothing to compare
 		all = append(all, r.DemandRows(), r.Probe.Rows(), r.Gap.Rows())
 	}
@@ -227,8 +227,8 @@ func (r *Report) Tables() (tables [][][]string) {
 	return tables
 }
 
-// AskedRows are what models were asked, as a table; none where nobody was.
-func (r *Report) AskedRows() [][]string {
+// PromptRows are what models were asked, as a table; none where nobody was.
+func (r *Report) PromptRows() [][]string {
 	if len(r.Asked) == 0 {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (m *maker) reword(ctx context.Context, list []draftOf) error {
 		}
 		q := question{prompt: rewordPrompt, who: m.Teacher, data: asked{Task: c.Task}, temperature: inventive, tokens: 200}
 		if held {
-			q.prompt, q.who = rewordHeldPrompt, m.forHeld()
+			q.prompt, q.who = rewordHeldPrompt, m.forHeldOut()
 		}
 		if err := m.rewrite(ctx, c, q, func(string) bool { return true }); err != nil || c.Why != "" {
 			return err

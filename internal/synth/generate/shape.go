@@ -125,8 +125,8 @@ var (
 	uuidWord    = regexp.MustCompile(`\bUUID\b`)
 )
 
-// shapeNamed is the shape that a description names, as "Cron expression".
-func shapeNamed(p param) (shape, bool) {
+// shapeInText is the shape that a description names, as "Cron expression".
+func shapeInText(p param) (shape, bool) {
 	has := func(at int) (shape, bool) { return knownShapes()[at], true }
 	switch {
 	case cronWord.MatchString(p.description) && !p.of("timezone", "tz", "name", "id"):

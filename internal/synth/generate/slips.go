@@ -55,7 +55,7 @@ func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program, calls []Call
 		for _, t := range p.Tables {
 			for _, c := range t.Columns {
 				whole := regexp.MustCompile(`\b` + regexp.QuoteMeta(c.Name) + `\b`)
-				guess := guessed(r, c.Name)
+				guess := guessName(r, c.Name)
 				if len(c.Parts) > 0 || !whole.MatchString(s.SQL) || guess == "" || programs.Ident(c.Name) != c.Name ||
 					slices.ContainsFunc(p.Tables, func(o *programs.Table) bool {
 						return strings.EqualFold(o.Name, c.Name) || slices.ContainsFunc(o.Columns, func(x programs.Column) bool {
@@ -80,8 +80,8 @@ func (db *sqlServer) wrongColumn(r *rand.Rand, p *programs.Program, calls []Call
 	return nil
 }
 
-// guessed is another name for a column; "" where none comes to mind.
-func guessed(r *rand.Rand, name string) string {
+// guessName is another name for a column; "" where none comes to mind.
+func guessName(r *rand.Rand, name string) string {
 	words := strings.Fields(programs.Words(name))
 	switch {
 	case strings.Contains(name, "_") && r.IntN(2) == 0:
@@ -181,14 +181,14 @@ func (db *sqlServer) wrongLetters(p *programs.Program, calls []Call, first int) 
 	return slices.Concat(calls[:first+look], []Call{wrong}, calls[first+look:])
 }
 
-// slipped reports whether each slip went wrong as it was meant to.
-func slipped(calls []Call, got *Played) bool {
+// slipsFail reports whether each slip went wrong as it was meant to.
+func slipsFail(calls []Call, got *Played) bool {
 	for i, c := range calls {
 		if c.Slip == "" || i >= len(got.Results) {
 			continue
 		}
 		r := got.Results[i]
-		failed := !r.ok() || looksFailed(r.Text)
+		failed := !r.ok() || looksLikeFailure(r.Text)
 		if c.Slip == slipRefused && !failed || c.Slip == slipEmpty && (failed || len(r.Text) > 80 || len(programs.Records(r.Text)) > 0) {
 			return false
 		}

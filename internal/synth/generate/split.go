@@ -189,7 +189,7 @@ func (m *maker) hold(list []*Candidate) {
 		return
 	}
 	m.random("held out").Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
-	n, first := max(1, len(groups)/5), m.chained(groups, list)
+	n, first := max(1, len(groups)/5), m.chainedGroups(groups, list)
 	if m.SplitBy == ByServer || len(groups) >= chainsFrom {
 		n = max(n, len(first))
 		groups = append(first, groups...)
@@ -206,9 +206,9 @@ const (
 	someChains = 2 // that are enough
 )
 
-// chained are the first two of some tools, or the first of some servers, with some chains of a list between them; none where there
+// chainedGroups are the first two of some tools, or the first of some servers, with some chains of a list between them; none where there
 // are none.
-func (m *maker) chained(groups []string, list []*Candidate) []string {
+func (m *maker) chainedGroups(groups []string, list []*Candidate) []string {
 	count := map[[2]string]int{}
 	for _, c := range list {
 		if c.Why == "" && c.Kind == chain {

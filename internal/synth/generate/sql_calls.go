@@ -17,7 +17,7 @@ func (c Call) mark() string {
 	if c.Field == "" {
 		return "[result]"
 	}
-	return "[" + spoken(c.Field) + "]"
+	return "[" + wordsOfName(c.Field) + "]"
 }
 
 // oneTuple is a list of one row with one value as Python prints it: [('apple_list',)].

@@ -63,10 +63,10 @@ func (s stable) same(text string) bool {
 
 // pattern is a grade.Pattern of the JSON in which any value may stand for the loose ones.
 func (s stable) pattern() json.RawMessage {
-	return loosened(nil, json.RawMessage(strings.TrimSpace(s.text)), s.loose)
+	return loosen(nil, json.RawMessage(strings.TrimSpace(s.text)), s.loose)
 }
 
-func loosened(path []string, raw json.RawMessage, loose []string) json.RawMessage {
+func loosen(path []string, raw json.RawMessage, loose []string) json.RawMessage {
 	pointer := strings.Join(path, "/")
 	if slices.Contains(loose, pointer) {
 		return json.RawMessage(`{"$any":true}`)
@@ -75,7 +75,7 @@ func loosened(path []string, raw json.RawMessage, loose []string) json.RawMessag
 	case len(raw) > 0 && raw[0] == '{':
 		var parts []string
 		for _, m := range members(raw) {
-			value := loosened(append(slices.Clone(path), m.name), m.raw, loose)
+			value := loosen(append(slices.Clone(path), m.name), m.raw, loose)
 			if strings.HasPrefix(m.name, "$") { // would be read as an operator
 				return json.RawMessage(`{"$any":true}`)
 			}
@@ -85,7 +85,7 @@ func loosened(path []string, raw json.RawMessage, loose []string) json.RawMessag
 	case len(raw) > 0 && raw[0] == '[':
 		var parts []string
 		for i, one := range listOf(raw) {
-			parts = append(parts, string(loosened(append(slices.Clone(path), strconv.Itoa(i)), one, loose)))
+			parts = append(parts, string(loosen(append(slices.Clone(path), strconv.Itoa(i)), one, loose)))
 		}
 		return json.RawMessage("[" + strings.Join(parts, ",") + "]")
 	}

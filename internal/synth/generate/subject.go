@@ -112,15 +112,15 @@ func (s *subject) mayTry() bool { return s.Safe || s.ReadOnly }
 
 // creates reports whether the tool is called after making something new.
 func (s *subject) creates() bool {
-	return s.named("create", "add", "new", "make", "insert", "write", "put", "append", "save", "set", "store", "register", "init")
+	return s.hasVerb("create", "add", "new", "make", "insert", "write", "put", "append", "save", "set", "store", "register", "init")
 }
 
 // destroys reports whether the tool is called after taking something away, so that nothing is left to speak of.
 func (s *subject) destroys() bool {
-	return s.named("delete", "remove", "drop", "clear", "reset", "purge", "destroy", "kill", "move", "rename", "wipe", "uninstall")
+	return s.hasVerb("delete", "remove", "drop", "clear", "reset", "purge", "destroy", "kill", "move", "rename", "wipe", "uninstall")
 }
 
-func (s *subject) named(verbs ...string) bool {
+func (s *subject) hasVerb(verbs ...string) bool {
 	return slices.ContainsFunc(words(s.Name), func(w string) bool { return slices.Contains(verbs, w) })
 }
 
@@ -131,11 +131,11 @@ func (s *subject) needs() bool {
 
 // takes reports whether arguments fit the tool's schema.
 func (s *subject) takes(arguments string) bool {
-	verdict, _ := s.compiled().Validate(arguments)
+	verdict, _ := s.argumentSchema().Validate(arguments)
 	return verdict != schema.Invalid
 }
 
-func (s *subject) compiled() *schema.Schema {
+func (s *subject) argumentSchema() *schema.Schema {
 	if s.checks == nil {
 		s.checks = schema.Compile(s.InputSchema)
 	}

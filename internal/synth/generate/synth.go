@@ -169,7 +169,7 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	}
 	m.report.Own = m.ownRows(drafted, list)
 	m.report.finish(m, out)
-	return &Result{Scenarios: out, Rejected: m.rejected(drafted), Report: m.report}, nil
+	return &Result{Scenarios: out, Rejected: m.rejections(drafted), Report: m.report}, nil
 }
 
 // others makes n tasks of calls whose values the task says, for the tools of which no programs were made.
@@ -191,13 +191,13 @@ func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*C
 	}
 	first := d.first()
 	if m.Teacher != nil {
-		taught, err := d.teach(ctx, d.wantedSingles())
+		taught, err := d.teach(ctx, d.numSingles())
 		if err != nil {
 			return nil, nil, err
 		}
 		first = append(taught, first...)
 	}
-	records, err := m.records(ctx, int(m.asked()*float64(m.N)))
+	records, err := m.records(ctx, int(m.programShare()*float64(m.N)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -208,7 +208,7 @@ func (m *maker) others(ctx context.Context, n int) (list []draftOf, drafted []*C
 		}
 		first = d.more(round)
 	}
-	worded, err := m.write(ctx, m.choose(d.list, m.wanted()))
+	worded, err := m.write(ctx, m.choose(d.list, m.numWanted()))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -266,8 +266,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// asked is the share of programs over what a server lists. They are about many tools, so none is held out of them.
-func (o Options) asked() float64 {
+// programShare is the share of programs over what a server lists. They are about many tools, so none is held out of them.
+func (o Options) programShare() float64 {
 	if o.SplitBy != ByTask {
 		return 0
 	}

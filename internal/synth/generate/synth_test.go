@@ -222,7 +222,7 @@ func TestLedgerOfOthers(t *testing.T) {
 	}
 	_ = l.Close()
 	again := ledgerIn(t, path)
-	if again.get("a") == nil || again.Kept() != 1 {
+	if again.get("a") == nil || again.NumEarlier() != 1 {
 		t.Error("what was kept is gone")
 	}
 	if _, err := OpenLedger(path, "of the shop"); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "another process") {
@@ -234,7 +234,7 @@ func TestLedgerOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, err := OpenLedger(path, "of another shop")
-	if err != nil || other.get("a") != nil || other.Kept() != 0 {
+	if err != nil || other.get("a") != nil || other.NumEarlier() != 0 {
 		t.Fatalf("plays of other tools are taken for these: %v", err)
 	}
 	_ = other.Close()

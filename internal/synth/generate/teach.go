@@ -159,7 +159,7 @@ func oneLine(answer string) string {
 
 // about is what prompts say of a tool in a realm.
 func (m *maker) about(s *subject, r *realm) asked {
-	a := asked{Tool: s.Name, Description: oneSpace(s.Description), Schema: string(s.InputSchema), Values: m.shown(s, r)}
+	a := asked{Tool: s.Name, Description: oneSpace(s.Description), Schema: string(s.InputSchema), Values: m.knownValues(s, r)}
 	var parts []string
 	for _, p := range s.schema.fields {
 		parts = append(parts, describeParam(p))
@@ -182,7 +182,7 @@ func describeParam(p param) string {
 	if len(p.choices) > 0 {
 		var all []string
 		for _, one := range p.choices {
-			all = append(all, said(one))
+			all = append(all, valueInWords(one))
 		}
 		text += ", one of " + strings.Join(all, " | ")
 	}
@@ -192,9 +192,9 @@ func describeParam(p param) string {
 // mostShown bounds the values of a parameter that a teacher sees.
 const mostShown = 5
 
-// shown are the values that are there for a tool's parameters: what servers have shown, what earlier calls took, and what the
+// knownValues are the values that are there for a tool's parameters: what servers have shown, what earlier calls took, and what the
 // schema names.
-func (m *maker) shown(s *subject, r *realm) string {
+func (m *maker) knownValues(s *subject, r *realm) string {
 	random := m.random("shown", s.Name, r.index)
 	exist := map[string]bool{}
 	for _, one := range r.known.list {
@@ -214,7 +214,7 @@ func (m *maker) shown(s *subject, r *realm) string {
 		for _, a := range members(arguments) {
 			field := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == a.name })
 			known := exist[string(a.raw)] || field >= 0 && slices.ContainsFunc(s.schema.fields[field].examples, func(e json.RawMessage) bool { return bytes.Equal(e, a.raw) })
-			if text := said(a.raw); known && len(found[a.name]) < mostShown && !slices.Contains(found[a.name], text) {
+			if text := valueInWords(a.raw); known && len(found[a.name]) < mostShown && !slices.Contains(found[a.name], text) {
 				found[a.name] = append(found[a.name], text)
 			}
 		}
@@ -294,16 +294,16 @@ func (d *drafts) call(ctx context.Context, c *Candidate) error {
 		c.drop("the call does not fit the schema")
 		return nil
 	}
-	c.Calls[0].Arguments = s.onlySaid(arguments, c.Task)
+	c.Calls[0].Arguments = s.dropUnsaid(arguments, c.Task)
 	if d.lacks(c, c.Task) != "" {
 		c.drop("a value of the call is not in the task")
 	}
 	return nil
 }
 
-// onlySaid are arguments without those that the tool does not require and the task does not say: a teacher likes to fill in all that
+// dropUnsaid are arguments without those that the tool does not require and the task does not say: a teacher likes to fill in all that
 // there is, and a model that calls as it was asked would be marked down.
-func (s *subject) onlySaid(arguments json.RawMessage, task string) json.RawMessage {
+func (s *subject) dropUnsaid(arguments json.RawMessage, task string) json.RawMessage {
 	plain := flat(task)
 	kept := []json.RawMessage{}
 	for _, a := range members(arguments) {
@@ -312,7 +312,7 @@ func (s *subject) onlySaid(arguments json.RawMessage, task string) json.RawMessa
 		walk(nil, a.raw, &leaves)
 		said := len(leaves) > 0 && !slices.ContainsFunc(leaves, func(l leaf) bool { return !says(plain, l) })
 		if len(leaves) == 0 { // yes or no, or nothing
-			said = strings.Contains(plain, spoken(a.name)) || slices.ContainsFunc(words(a.name), func(w string) bool { return !vague(w) && slices.Contains(words(plain), w) })
+			said = strings.Contains(plain, wordsOfName(a.name)) || slices.ContainsFunc(words(a.name), func(w string) bool { return !vague(w) && slices.Contains(words(plain), w) })
 		}
 		if said || at >= 0 && s.schema.fields[at].required {
 			kept = append(kept, slices.Concat(quote(a.name), json.RawMessage(":"), a.raw))

@@ -323,7 +323,7 @@ func TestTeacherBudget(t *testing.T) {
 		s, e := newShop(t), newTeacher(t)
 		m := e.model(t, t.TempDir(), change)
 		made := run(t, s, steadyTools(), taughtOptions(s, m))
-		spent, unasked := m.Chatter.(*llm.Client).Spent().Total(), 0
+		spent, unasked := m.Chatter.(*llm.Client).Usage().Total(), 0
 		for _, a := range made.Report.Asked {
 			unasked += a.Unasked
 		}
@@ -390,7 +390,7 @@ func TestAnswersRead(t *testing.T) {
 	}
 	tools := distractors()
 	for answer, want := range map[string]string{"get_weather": "get_weather", "I take `get_weather`.": "get_weather", "get_weather or play_song": "", "the weather one": ""} {
-		if got := named(answer, tools); got != want {
+		if got := toolInText(answer, tools); got != want {
 			t.Errorf("%s: %q", answer, got)
 		}
 	}

@@ -85,7 +85,7 @@ func (d *drafts) goOn(ctx context.Context) error {
 		if len(plays) == 0 {
 			break
 		}
-		got, err := d.told(ctx, "draft", plays)
+		got, err := d.playAndTell(ctx, "draft", plays)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (m *maker) checkOwn(c *Candidate, a, b *Played) {
 	steady := err == nil && errAgain == nil && text == again && !saysNow(text, []int64{a.At, b.At}) && !strings.Contains(text, dirMark)
 	last := c.Calls[len(c.Calls)-1]
 	if c.own.kind.StatesChecks() {
-		m.statedChecks(c, text, again, errAgain)
+		m.takeChecks(c, text, again, errAgain)
 		return
 	}
 	if m.writes(c) {
@@ -188,15 +188,15 @@ func (m *maker) checkOwn(c *Candidate, a, b *Played) {
 		c.drop("the answer is another one each time")
 	case notShort != nil:
 		c.drop("the last result is too long to be the answer: take a field or a pattern of it, or state checks")
-	case given(c, text):
+	case argumentsSay(c, text):
 		c.drop("the task says its answer")
 	default:
 		c.Answer, c.Checks = answer{text: text}, append(c.Checks, check)
 	}
 }
 
-// statedChecks takes the checks that a file states, where two plays lead to the same.
-func (m *maker) statedChecks(c *Candidate, text, again string, errAgain error) {
+// takeChecks takes the checks that a file states, where two plays lead to the same.
+func (m *maker) takeChecks(c *Candidate, text, again string, errAgain error) {
 	var calls []chat.ToolCall
 	for _, x := range c.Calls {
 		calls = append(calls, x.chat(""))

@@ -36,8 +36,8 @@ func (s *subject) ask(c Call, refusal string) {
 	}
 }
 
-// wanted adds what refusals have asked for to arguments, where these go with the same choice or name none.
-func (f filler) wanted(arguments json.RawMessage) json.RawMessage {
+// meetRefusals adds what refusals have asked for to arguments, where these go with the same choice or name none.
+func (f filler) meetRefusals(arguments json.RawMessage) json.RawMessage {
 	chosen, chose := map[string]bool{}, false
 	for _, m := range members(arguments) {
 		at := slices.IndexFunc(f.tool.schema.fields, func(p param) bool { return p.name == m.name && len(p.choices) > 0 })
@@ -54,14 +54,14 @@ func (f filler) wanted(arguments json.RawMessage) json.RawMessage {
 		}
 		at := slices.IndexFunc(f.tool.schema.fields, func(p param) bool { return p.name == w.param })
 		if raw, ok := f.value(f.tool.schema.fields[at], nil); ok {
-			arguments = appended(arguments, w.param, raw)
+			arguments = appendMember(arguments, w.param, raw)
 		}
 	}
 	return arguments
 }
 
-// appended is an object with one member more.
-func appended(object json.RawMessage, name string, raw json.RawMessage) json.RawMessage {
+// appendMember is an object with one member more.
+func appendMember(object json.RawMessage, name string, raw json.RawMessage) json.RawMessage {
 	out := strings.TrimSuffix(string(object), "}")
 	if out != "{" {
 		out += ","
@@ -76,7 +76,7 @@ func (f filler) some(arguments json.RawMessage) json.RawMessage {
 	}
 	p := pick(f.r, f.tool.schema.fields)
 	if raw, ok := f.value(p, nil); ok {
-		return appended(arguments, p.name, raw)
+		return appendMember(arguments, p.name, raw)
 	}
 	return arguments
 }

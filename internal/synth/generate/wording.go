@@ -81,15 +81,15 @@ func (m *maker) text(c *Candidate, f family, r *rand.Rand) string {
 	case c.Kind == single:
 		text = m.alone(c.Calls[0], f, r)
 	case c.Kind == chain && c.Calls[1].Within != "":
-		text = m.joined(c, pick(r, f.FedWithin), f)
+		text = m.joinCalls(c, pick(r, f.FedWithin), f)
 	case c.Kind == chain && c.Calls[1].Field == "":
-		text = m.joined(c, pick(r, f.FedWhole), f)
+		text = m.joinCalls(c, pick(r, f.FedWhole), f)
 	case c.Kind == chain:
-		text = m.joined(c, pick(r, f.Fed), f)
+		text = m.joinCalls(c, pick(r, f.Fed), f)
 	case c.Kind == recovery:
-		text = m.joined(c, pick(r, f.Recover), f)
+		text = m.joinCalls(c, pick(r, f.Recover), f)
 	default:
-		text = m.joined(c, pick(r, f.Both), f)
+		text = m.joinCalls(c, pick(r, f.Both), f)
 	}
 	return text + f.reply(c.Answer, r)
 }
@@ -102,7 +102,7 @@ func (f family) reply(a answer, r *rand.Rand) string {
 	case a.field == "":
 		return " " + pick(r, f.Whole)
 	}
-	return " " + strings.ReplaceAll(pick(r, f.Field), "{field}", spoken(a.field))
+	return " " + strings.ReplaceAll(pick(r, f.Field), "{field}", wordsOfName(a.field))
 }
 
 // alone words one call as a sentence.
@@ -128,8 +128,8 @@ func (f family) slots(slots []slot) string {
 	return strings.Join(parts, f.Between)
 }
 
-// joined words two calls by a pattern.
-func (m *maker) joined(c *Candidate, pattern string, f family) string {
+// joinCalls words two calls by a pattern.
+func (m *maker) joinCalls(c *Candidate, pattern string, f family) string {
 	part := func(x Call) string {
 		do, slots := f.Request.of(m.byName[x.Tool]), f.slots(slotsOf(x))
 		if slots == "" {
@@ -138,5 +138,5 @@ func (m *maker) joined(c *Candidate, pattern string, f family) string {
 		return fmt.Sprintf("%s (%s)", do, slots)
 	}
 	last := c.Calls[len(c.Calls)-1]
-	return strings.NewReplacer("{a}", part(c.Calls[0]), "{b}", part(last), "{field}", spoken(last.Field), "{param}", spoken(last.Fed), "{hole}", last.mark()).Replace(pattern)
+	return strings.NewReplacer("{a}", part(c.Calls[0]), "{b}", part(last), "{field}", wordsOfName(last.Field), "{param}", wordsOfName(last.Fed), "{hole}", last.mark()).Replace(pattern)
 }

@@ -318,7 +318,7 @@ func (m *maker) validate(ctx context.Context, list []draftOf, why []string) erro
 		}
 		found := checktest.Alone(&list[i].Scenario)
 		if len(found) == 0 && checktest.Looks(&list[i].Scenario) {
-			said, err := m.vetted(ctx, &list[i].Scenario)
+			said, err := m.vetOnce(ctx, &list[i].Scenario)
 			if err != nil {
 				return err
 			}
@@ -345,8 +345,8 @@ func (m *maker) quiet(s *scenario.Scenario) bool {
 		!slices.ContainsFunc(s.Gold, func(g scenario.Gold) bool { return !m.byName[g.Name].pure })
 }
 
-// vetted is what vet finds wrong on the servers; the ledger has it, where it was tried before.
-func (m *maker) vetted(ctx context.Context, s *scenario.Scenario) ([]string, error) {
+// vetOnce is what vet finds wrong on the servers; the ledger has it, where it was tried before.
+func (m *maker) vetOnce(ctx context.Context, s *scenario.Scenario) ([]string, error) {
 	text, _ := json.Marshal(s) // of texts and JSON
 	key := "vet " + digest.Of(text).String()[:24]
 	if got := m.ledger.get(key); got != nil {

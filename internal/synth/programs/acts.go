@@ -63,12 +63,12 @@ func (d *drawer) set(corrected bool) *Program {
 	}
 	slots := d.about(t)
 	said, where := d.naming(t, row)
-	value, text, to := d.written(c, v, row)
+	value, text, to := d.literalOf(c, v, row)
 	if value == "" {
 		return nil
 	}
-	slots["x"], slots["attr"], slots["v"] = said, c.said(), text
-	tables := involved(t, where, to)
+	slots["x"], slots["attr"], slots["v"] = said, c.caption(), text
+	tables := tablesOf(t, where, to)
 	pattern := "set"
 	if corrected {
 		other := d.another(t, i, v)
@@ -76,7 +76,7 @@ func (d *drawer) set(corrected bool) *Program {
 			return nil
 		}
 		if pattern, slots["old"] = "correct", c.show(other); c.Ref != nil {
-			if slots["old"] = c.Ref.named(c.Ref.byKey(other)); slots["old"] == "" {
+			if slots["old"] = c.Ref.rowLabel(c.Ref.byKey(other)); slots["old"] == "" {
 				return nil
 			}
 		}
@@ -91,26 +91,26 @@ func (d *drawer) set(corrected bool) *Program {
 	}
 }
 
-// written is a value as it is written into a column: its SQL, how it is said, and the table that it names a row of. The
+// literalOf is a value as it is written into a column: its SQL, how it is said, and the table that it names a row of. The
 // SQL is "" where it cannot be said.
-func (d *drawer) written(c Column, v any, row []any) (sql, said string, of *Table) {
+func (d *drawer) literalOf(c Column, v any, row []any) (sql, said string, of *Table) {
 	if c.Ref == nil {
 		if said = c.show(v); c.Kind == Date {
-			said = d.spokenDate(said)
+			said = d.dateText(said)
 		}
 		return Literal(v), said, nil
 	}
 	to := c.Ref.byKey(v)
-	if to == nil || &to[0] == &row[0] || c.Ref.named(to) == "" || !sayable(c.Ref.named(to)) ||
+	if to == nil || &to[0] == &row[0] || c.Ref.rowLabel(to) == "" || !sayable(c.Ref.rowLabel(to)) ||
 		c.Ref.Columns[c.Ref.Label].Ref != nil ||
 		len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
 		return "", "", nil
 	}
-	return c.Ref.keyOf(to), c.Ref.named(to), c.Ref
+	return c.Ref.keyOf(to), c.Ref.rowLabel(to), c.Ref
 }
 
-// involved are the tables that a change of some rows looks into: theirs, those of the conditions, and others.
-func involved(t *Table, where []Cond, others ...*Table) []*Table {
+// tablesOf are the tables that a change of some rows looks into: theirs, those of the conditions, and others.
+func tablesOf(t *Table, where []Cond, others ...*Table) []*Table {
 	tables := (Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}).tables()
 	for _, o := range others {
 		if o != nil && !slices.Contains(tables, o) {
@@ -141,21 +141,21 @@ func (d *drawer) setTwo() *Program {
 	slots, sets := d.about(t), []string{}
 	named, where := d.naming(t, row)
 	slots["x"] = named
-	tables := involved(t, where)
+	tables := tablesOf(t, where)
 	for k, i := range props[:2] {
 		c := t.Columns[i]
 		v := d.another(t, i, row[i])
 		if v == nil || equal(v, row[i]) {
 			return nil
 		}
-		value, said, to := d.written(c, v, row)
+		value, said, to := d.literalOf(c, v, row)
 		if value == "" {
 			return nil
 		}
 		if to != nil && !slices.Contains(tables, to) {
 			tables = append(tables, to)
 		}
-		slots[[]string{"attr", "attr2"}[k]], slots[[]string{"v", "v2"}[k]] = c.said(), said
+		slots[[]string{"attr", "attr2"}[k]], slots[[]string{"v", "v2"}[k]] = c.caption(), said
 		sets = append(sets, Ident(c.Name)+" = "+value)
 	}
 	return &Program{pattern: "set_two", slots: slots, Tables: tables,
@@ -168,7 +168,7 @@ func (d *drawer) setTwo() *Program {
 const mostChanged = 8
 
 func (d *drawer) setAll() *Program {
-	t, where, phrase := d.filtered(1 + d.r.IntN(2))
+	t, where, phrase := d.drawFilter(1 + d.r.IntN(2))
 	if t == nil {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (d *drawer) setAll() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["filter"], slots["attr"], slots["v"] = phrase, t.Columns[i].said(), t.Columns[i].show(v)
+	slots["filter"], slots["attr"], slots["v"] = phrase, t.Columns[i].caption(), t.Columns[i].show(v)
 	return &Program{
 		pattern: "set_all",
 		slots:   slots,
@@ -225,7 +225,7 @@ func (d *drawer) adjust() *Program {
 		where = []Cond{c}
 		d.narrow(slots, t, phrase)
 	}
-	tables := involved(t, where)
+	tables := tablesOf(t, where)
 	rows := t.rows(where)
 	if len(rows) == 0 || len(rows) > mostChanged ||
 		slices.ContainsFunc(rows, func(row []any) bool { _, ok := asFloat(row[i]); return !ok }) {
@@ -244,7 +244,7 @@ func (d *drawer) adjust() *Program {
 			return nil
 		}
 	}
-	slots["attr"], slots["v"] = t.Columns[i].said(), Show(said)
+	slots["attr"], slots["v"] = t.Columns[i].caption(), Show(said)
 	pattern := map[bool]string{true: "raise", false: "lower"}[up]
 	if slots["x"] == "" {
 		pattern += "_all"
@@ -260,8 +260,8 @@ func (d *drawer) adjust() *Program {
 	}
 }
 
-// given draws the values of a new row: columns, their literals, how they are said, and the tables looked into.
-func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Table, name string) {
+// drawValues draws the values of a new row: columns, their literals, how they are said, and the tables looked into.
+func (d *drawer) drawValues(t *Table) (columns, literals, said []string, tables []*Table, name string) {
 	tables, d.gave = []*Table{t}, nil
 	for i, c := range t.Columns {
 		row := pick(d.r, t.Rows)
@@ -271,7 +271,7 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 			if code == "" {
 				return nil, nil, nil, nil, ""
 			}
-			columns, literals, said = append(columns, Ident(c.Name)), append(literals, Literal(code)), append(said, c.said()+" "+code)
+			columns, literals, said = append(columns, Ident(c.Name)), append(literals, Literal(code)), append(said, c.caption()+" "+code)
 			continue
 		case i == t.Key && i != t.Label:
 			if key, ok := t.next(); d.w.NoKeys && ok {
@@ -307,7 +307,7 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 			if to == nil || c.Ref.Columns[c.Ref.Label].Ref != nil || len(c.Ref.rows([]Cond{c.Ref.label(to)})) != 1 {
 				continue
 			}
-			text = c.Ref.named(to)
+			text = c.Ref.rowLabel(to)
 			literal = c.Ref.keyOf(to)
 			tables = append(tables, c.Ref)
 		}
@@ -319,9 +319,9 @@ func (d *drawer) given(t *Table) (columns, literals, said []string, tables []*Ta
 			literal,
 		), append(
 			said,
-			c.said()+" "+text,
+			c.caption()+" "+text,
 		)
-		d.gave = append(d.gave, [2]string{c.said(), text})
+		d.gave = append(d.gave, [2]string{c.caption(), text})
 	}
 	return columns, literals, said, tables, name
 }
@@ -370,7 +370,7 @@ func (d *drawer) adding(t *Table, columns, literals []string) (steps []Step) {
 // fresh draws a label that no row has, of the form of those that are there.
 func (d *drawer) fresh(t *Table) any {
 	for range tries {
-		a, b := t.named(pick(d.r, t.Rows)), t.named(pick(d.r, t.Rows))
+		a, b := t.rowLabel(pick(d.r, t.Rows)), t.rowLabel(pick(d.r, t.Rows))
 		var v any
 		if n, ok := t.Rows[0][t.Label].(int64); ok {
 			v = n + int64(500+d.r.IntN(400))
@@ -381,7 +381,7 @@ func (d *drawer) fresh(t *Table) any {
 		} else if i := strings.LastIndexByte(a, '-'); i > 0 && i < len(a)-1 && strings.Trim(a[i+1:], "0123456789") == "" {
 			v = fmt.Sprintf("%s%d", a[:i+1], 100+d.r.IntN(900))
 		} else if len(x) == 1 {
-			v = pick(d.r, []string{invented(d.r, "first"), pick(d.r, lastNames())})
+			v = pick(d.r, []string{inventName(d.r, "first"), pick(d.r, lastNames())})
 		}
 		if v != nil &&
 			!slices.ContainsFunc(
@@ -399,7 +399,7 @@ func (d *drawer) insert() *Program {
 	if t == nil || t.Columns[t.Label].Ref != nil {
 		return nil
 	}
-	columns, literals, said, tables, name := d.given(t)
+	columns, literals, said, tables, name := d.drawValues(t)
 	if name == "" || len(said) == 0 {
 		return nil
 	}
@@ -424,7 +424,7 @@ func (d *drawer) actIf() *Program {
 	}
 	slots := d.about(t)
 	if d.r.IntN(2) == 0 { // a thing by its name: added unless it is there
-		columns, literals, said, tables, name := d.given(t)
+		columns, literals, said, tables, name := d.drawValues(t)
 		if name == "" || len(said) == 0 {
 			return nil
 		}
@@ -434,7 +434,7 @@ func (d *drawer) actIf() *Program {
 			if row == nil {
 				return nil
 			}
-			name = t.named(row)
+			name = t.rowLabel(row)
 		}
 		q := Query{Table: t, Where: []Cond{{t.Label, -1, Is, d.asLabel(t, name)}}, Agg: "COUNT", Of: -1, Order: -1}
 		slots["x"], slots["given"] = name, enumerate(said)
@@ -445,7 +445,7 @@ func (d *drawer) actIf() *Program {
 			Steps:   []Step{{SQL: q.SQL()}},
 			Tables:  tables,
 			Free:    true,
-			Result:  shown(q.Run()),
+			Result:  valueTexts(q.Run()),
 		}
 		if there {
 			p.Answer = Answer{Form: "left", Values: []string{"Nothing was changed: " + name + " is already there."}}
@@ -475,13 +475,13 @@ func (d *drawer) actIf() *Program {
 	said, where := d.naming(t, row)
 	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	c := t.Columns[i]
-	slots["x"], slots["attr"], slots["bound"], slots["v"] = said, c.said(), c.show(bound), c.show(v)
+	slots["x"], slots["attr"], slots["bound"], slots["v"] = said, c.caption(), c.show(bound), c.show(v)
 	p := &Program{
 		pattern: "set_if",
 		slots:   slots,
 		Steps:   []Step{{SQL: q.SQL()}},
 		Tables:  q.tables(),
-		Result:  shown(q.Run()),
+		Result:  valueTexts(q.Run()),
 	}
 	if below {
 		p.Steps = append(p.Steps, update(t, i, Literal(v), q.Where))
@@ -495,7 +495,7 @@ func (d *drawer) actIf() *Program {
 // asLabel is a name as a value of the label's kind.
 func (d *drawer) asLabel(t *Table, name string) any {
 	for _, row := range t.Rows {
-		if t.named(row) == name {
+		if t.rowLabel(row) == name {
 			return row[t.Label]
 		}
 	}

@@ -17,8 +17,8 @@ func (d *drawer) changeAndAsk() *Program {
 	return d.setAndLookUp()
 }
 
-// keyed is the condition that finds a row by its key, else by its label.
-func (t *Table) keyed(row []any) []Cond {
+// keyConditions is the condition that finds a row by its key, else by its label.
+func (t *Table) keyConditions(row []any) []Cond {
 	if t.Key >= 0 {
 		return []Cond{{t.Key, -1, Is, row[t.Key]}}
 	}
@@ -49,12 +49,12 @@ func (d *drawer) adjustAndAsk() *Program {
 	}
 	slots := d.about(t)
 	said, where := d.naming(t, row)
-	slots["x"], slots["attr"], slots["v"] = said, c.said(), fmt.Sprint(by)
-	p := &Program{pattern: pattern, slots: slots, Tables: involved(t, where)}
+	slots["x"], slots["attr"], slots["v"] = said, c.caption(), fmt.Sprint(by)
+	p := &Program{pattern: pattern, slots: slots, Tables: tablesOf(t, where)}
 	p.Steps = d.changing(t, where, true, func(where []Cond) Step {
 		return update(t, i, fmt.Sprintf("%s %s %d", Ident(c.Name), sign, by), where)
 	})
-	q := Query{Table: t, Where: t.keyed(row), Column: i, Of: -1, Order: -1}
+	q := Query{Table: t, Where: t.keyConditions(row), Column: i, Of: -1, Order: -1}
 	p.Steps = append(p.Steps, Step{SQL: q.SQL()})
 	p.then = &Program{pattern: "left", slots: slots, Answer: Answer{Form: "number", Values: []string{fmt.Sprint(after)}}}
 	p.Result = []string{fmt.Sprint(after)}
@@ -79,24 +79,24 @@ func (d *drawer) setAndCount() *Program {
 	if v == nil || equal(v, row[i]) || t.hasOtherSpelling(i, v) {
 		return nil
 	}
-	value, text, of := d.written(c, v, row)
+	value, text, of := d.literalOf(c, v, row)
 	if value == "" {
 		return nil
 	}
 	slots := d.about(t)
 	said, where := d.naming(t, row)
-	slots["x"], slots["attr"], slots["v"] = said, c.said(), text
-	p := &Program{pattern: "set", slots: slots, Tables: involved(t, where, of)}
+	slots["x"], slots["attr"], slots["v"] = said, c.caption(), text
+	p := &Program{pattern: "set", slots: slots, Tables: tablesOf(t, where, of)}
 	p.Steps = d.changing(t, where, true, func(where []Cond) Step { return update(t, i, value, where) })
 	asked, filter := Cond{i, -1, Is, v}, put(c.withPhrase(), text)
 	switch {
 	case c.flags(v) && c.Yes != "":
-		filter = c.flagged(v)
+		filter = c.flagPhrase(v)
 	case c.Ref != nil:
 		asked.Value = c.Ref.byKey(v)[c.Ref.Label]
 	}
 	if row[i] == nil && d.r.IntN(3) > 0 {
-		if asked, filter = (Cond{i, -1, Null, nil}), "with no "+c.said(); c.No != "" && !t.hasFlags(i) {
+		if asked, filter = (Cond{i, -1, Null, nil}), "with no "+c.caption(); c.No != "" && !t.hasFlags(i) {
 			filter = c.No
 		}
 	}
@@ -104,7 +104,7 @@ func (d *drawer) setAndCount() *Program {
 		return nil
 	}
 	q := Query{Table: t, Where: []Cond{asked}, Agg: "COUNT", Of: -1, Order: -1}
-	t.with(row, i, v, func() { p.Result = shown(q.Run()) })
+	t.with(row, i, v, func() { p.Result = valueTexts(q.Run()) })
 	p.Steps = append(p.Steps, Step{SQL: q.SQL()})
 	more := about(t)
 	more["filter"] = filter
@@ -130,10 +130,10 @@ func (d *drawer) setAndLookUp() *Program {
 		return nil
 	}
 	t := first.Tables[0]
-	row := t.changed(first)
+	row := t.rowOfChange(first)
 	var props []int
 	for _, i := range t.properties(func(c Column) bool { return !c.Several }) {
-		said := t.Columns[i].said()
+		said := t.Columns[i].caption()
 		if said != first.slots["attr"] && said != first.slots["attr2"] && row != nil && t.show(i, row) != "" && sayable(t.show(i, row)) {
 			props = append(props, i)
 		}
@@ -143,25 +143,25 @@ func (d *drawer) setAndLookUp() *Program {
 	}
 	i := pick(d.r, props)
 	c := t.Columns[i]
-	q := Query{Table: t, Where: t.keyed(row), Column: i, Of: -1, Order: -1}
+	q := Query{Table: t, Where: t.keyConditions(row), Column: i, Of: -1, Order: -1}
 	a := valueOf(q.shows(), t.value(row, i, -1))
 	p := *first
 	p.Steps = append(slices.Clone(first.Steps), Step{SQL: q.SQL()})
-	p.Result = shown(q.Run())
+	p.Result = valueTexts(q.Run())
 	if c.Ref != nil && !slices.Contains(p.Tables, c.Ref) {
 		p.Tables = append(slices.Clone(p.Tables), c.Ref)
 	}
 	slots := about(t)
-	slots["x"], slots["attr"] = first.slots["x"], c.said()
+	slots["x"], slots["attr"] = first.slots["x"], c.caption()
 	p.then = &Program{pattern: "lookup", slots: slots, Answer: a}
 	return &p
 }
 
-// changed is the row that the last step of a change is about, by its key; nil where that is not said.
-func (t *Table) changed(p *Program) []any {
+// rowOfChange is the row that the last step of a change is about, by its key; nil where that is not said.
+func (t *Table) rowOfChange(p *Program) []any {
 	last := p.Steps[len(p.Steps)-1].SQL
 	for _, row := range t.Rows {
-		if t.Key >= 0 && strings.HasSuffix(last, filter(t, t.keyed(row))) {
+		if t.Key >= 0 && strings.HasSuffix(last, filter(t, t.keyConditions(row))) {
 			return row
 		}
 	}
@@ -184,7 +184,7 @@ func (d *drawer) sameAs() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["y"], slots["attr"] = d.called(t, a), d.called(t, b), t.Columns[i].said()
+	slots["x"], slots["y"], slots["attr"] = d.nameInRequest(t, a), d.nameInRequest(t, b), t.Columns[i].caption()
 	look, where := d.before(t, []Cond{t.label(a)}, true)
 	other, _ := d.before(t, []Cond{t.label(b)}, true)
 	return &Program{
@@ -201,7 +201,7 @@ func (d *drawer) onExtreme(remove bool) *Program {
 	if t == nil || t.Columns[t.Label].Ref != nil || t.Key < 0 {
 		return nil
 	}
-	orders := t.properties(ordered)
+	orders := t.properties(isOrdered)
 	if len(orders) == 0 {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (d *drawer) onExtreme(remove bool) *Program {
 	c := t.Columns[i]
 	slots := d.about(t)
 	slots["super"] = end(c, greatest)
-	slots["x"] = fmt.Sprintf("the %s with the %s %s", slots["one"], slots["super"], c.said())
+	slots["x"] = fmt.Sprintf("the %s with the %s %s", slots["one"], slots["super"], c.caption())
 	if super := c.superlative(greatest); super != "" && d.r.IntN(3) > 0 {
 		slots["x"] = "the " + super + " " + slots["one"]
 	}
@@ -228,7 +228,7 @@ func (d *drawer) onExtreme(remove bool) *Program {
 			return nil
 		}
 		p.pattern = "remove"
-		p.Steps = []Step{find, {SQL: "DELETE FROM " + Ident(t.Name) + filter(t, t.keyed(row)), Writes: true}}
+		p.Steps = []Step{find, {SQL: "DELETE FROM " + Ident(t.Name) + filter(t, t.keyConditions(row)), Writes: true}}
 		return p
 	}
 	props := slices.DeleteFunc(t.properties(nil), func(k int) bool { return k == i })
@@ -240,13 +240,13 @@ func (d *drawer) onExtreme(remove bool) *Program {
 	if v == nil || equal(v, row[k]) {
 		return nil
 	}
-	value, said, of := d.written(t.Columns[k], v, row)
+	value, said, of := d.literalOf(t.Columns[k], v, row)
 	if value == "" {
 		return nil
 	}
-	p.pattern, slots["attr"], slots["v"] = "set", t.Columns[k].said(), said
-	p.Steps = []Step{find, update(t, k, value, t.keyed(row))}
-	p.Tables = involved(t, nil, of)
+	p.pattern, slots["attr"], slots["v"] = "set", t.Columns[k].caption(), said
+	p.Steps = []Step{find, update(t, k, value, t.keyConditions(row))}
+	p.Tables = tablesOf(t, nil, of)
 	return p
 }
 

@@ -26,7 +26,7 @@ func (d *drawer) moveAll() *Program {
 	}
 	slots := d.about(t)
 	where := []Cond{{i, -1, Is, from[c.Ref.Label]}}
-	said := put(c.withPhrase(), c.Ref.named(from))
+	said := put(c.withPhrase(), c.Ref.rowLabel(from))
 	if d.r.IntN(2) == 0 {
 		more, phrase, ok := d.condition(t, i)
 		if !ok {
@@ -40,13 +40,13 @@ func (d *drawer) moveAll() *Program {
 	if n := len(t.rows(where)); n == 0 || n > mostChanged {
 		return nil
 	}
-	slots["filter"], slots["attr"] = said, c.said()
-	slots["x"], slots["y"] = c.Ref.named(from), c.Ref.named(to)
+	slots["filter"], slots["attr"] = said, c.caption()
+	slots["x"], slots["y"] = c.Ref.rowLabel(from), c.Ref.rowLabel(to)
 	p := &Program{
 		pattern: "move_all",
 		slots:   slots,
 		Steps:   d.changing(t, where, false, func(where []Cond) Step { return update(t, i, c.Ref.keyOf(to), where) }),
-		Tables:  involved(t, where, c.Ref),
+		Tables:  tablesOf(t, where, c.Ref),
 	}
 	return d.reportOn(p, t, t.rows(where))
 }
@@ -82,13 +82,13 @@ func (d *drawer) fillMissing() *Program {
 		said = pick(d.r, []string{"unknown", "none", "n/a", "not stated", "to be checked", "none known", "open"})
 		literal = Literal(said)
 	} else if v := d.another(t, i, nil); v != nil {
-		literal, said, of = d.written(c, v, rows[0])
+		literal, said, of = d.literalOf(c, v, rows[0])
 	}
 	if literal == "" {
 		return nil
 	}
 	slots := d.about(t)
-	slots["attr"], slots["v"], slots["filter"] = c.said(), said, "with no "+c.said()
+	slots["attr"], slots["v"], slots["filter"] = c.caption(), said, "with no "+c.caption()
 	if c.No != "" && !t.hasFlags(i) {
 		slots["filter"] = c.No
 	}
@@ -96,7 +96,7 @@ func (d *drawer) fillMissing() *Program {
 		pattern: "fill",
 		slots:   slots,
 		Steps:   d.changing(t, where, false, func(where []Cond) Step { return update(t, i, literal, where) }),
-		Tables:  involved(t, where, of),
+		Tables:  tablesOf(t, where, of),
 	}
 	return d.reportOn(p, t, rows)
 }
@@ -131,7 +131,7 @@ func (d *drawer) percentAll() *Program {
 	}) {
 		return nil
 	}
-	slots["attr"], slots["v"] = t.Columns[i].said(), fmt.Sprint(percent)
+	slots["attr"], slots["v"] = t.Columns[i].caption(), fmt.Sprint(percent)
 	column := Ident(t.Columns[i].Name)
 	return &Program{
 		pattern: pattern,
@@ -139,7 +139,7 @@ func (d *drawer) percentAll() *Program {
 		Steps: d.changing(t, where, false, func(where []Cond) Step {
 			return update(t, i, fmt.Sprintf("ROUND(%s * %s)", column, trimFloat(factor)), where)
 		}),
-		Tables: involved(t, where),
+		Tables: tablesOf(t, where),
 	}
 }
 
@@ -164,7 +164,7 @@ func (d *drawer) removeWith() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["others"] = d.called(t, row), from.Many
+	slots["x"], slots["others"] = d.nameInRequest(t, row), from.Many
 	look, where := d.before(t, []Cond{t.label(row)}, true)
 	children := fmt.Sprintf(" FROM %s WHERE %s = %s", Ident(from.Name), Ident(from.Columns[column].Name), Literal(row[t.Key]))
 	return &Program{
@@ -245,7 +245,7 @@ func (d *drawer) removeUnreferred() *Program {
 func (d *drawer) reportOn(p *Program, t *Table, rows [][]any) *Program {
 	var names []string
 	for _, row := range rows {
-		names = append(names, t.named(row))
+		names = append(names, t.rowLabel(row))
 	}
 	slots := map[string]string{"one": p.slots["one"], "many": p.slots["many"]}
 	switch n := d.r.IntN(6); {

@@ -97,12 +97,12 @@ func (t *Table) hasFlags(i int) bool {
 func (t *Table) tellApart() {
 	said := map[string]int{}
 	for _, c := range t.Columns {
-		said[c.said()]++
+		said[c.caption()]++
 	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if said[c.said()] > 1 && c.Ref == nil && (c.Kind == Number || c.Kind == Date) {
-			c.Says = strings.Join(spelled(strings.Fields(Words(c.Name))), " ")
+		if said[c.caption()] > 1 && c.Ref == nil && (c.Kind == Number || c.Kind == Date) {
+			c.Says = strings.Join(spellOut(strings.Fields(Words(c.Name))), " ")
 			c.More, c.Less, c.Most, c.Least, c.With, c.Asks = "", "", "", "", "", ""
 		}
 	}
@@ -132,8 +132,8 @@ func (t *Table) tellApart() {
 	}
 	for _, i := range shared {
 		c := &t.Columns[i]
-		if c.With = "with the " + c.said() + " {v}"; c.Ref != nil {
-			c.With = "with {v} as the " + c.said()
+		if c.With = "with the " + c.caption() + " {v}"; c.Ref != nil {
+			c.With = "with {v} as the " + c.caption()
 		}
 	}
 }
@@ -152,10 +152,10 @@ func (t *Table) meet(i, k int) bool {
 	return slices.ContainsFunc(t.Rows, func(row []any) bool { return values[t.show(k, row)] })
 }
 
-// called is how a request names a row: with its noun where a thing of another table has the name, too.
-func (d *drawer) called(t *Table, row []any) string {
-	name := t.called(row)
-	if name == t.named(row) && d.isElsewhere(t, func(other string) bool { return strings.EqualFold(other, name) }) {
+// nameInRequest is how a request names a row: with its noun where a thing of another table has the name, too.
+func (d *drawer) nameInRequest(t *Table, row []any) string {
+	name := t.nameInRequest(row)
+	if name == t.rowLabel(row) && d.isElsewhere(t, func(other string) bool { return strings.EqualFold(other, name) }) {
 		return t.One + " " + name
 	}
 	return name
@@ -164,6 +164,6 @@ func (d *drawer) called(t *Table, row []any) string {
 // isElsewhere reports whether a row of another table has a name of some sort.
 func (d *drawer) isElsewhere(t *Table, like func(name string) bool) bool {
 	return slices.ContainsFunc(d.w.Tables, func(o *Table) bool {
-		return o != t && slices.ContainsFunc(o.Rows, func(row []any) bool { return like(o.named(row)) })
+		return o != t && slices.ContainsFunc(o.Rows, func(row []any) bool { return like(o.rowLabel(row)) })
 	})
 }

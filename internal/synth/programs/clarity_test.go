@@ -60,15 +60,15 @@ func TestColumnsAreToldApart(t *testing.T) {
 	trips := w.Tables[1]
 	column := func(name string) Column { return trips.Columns[trips.column(name)] }
 	for name, got := range map[string][2]string{
-		"from_station is":  {column("from_station").said(), "from station"},
-		"to_station is":    {column("to_station").said(), "to station"},
+		"from_station is":  {column("from_station").caption(), "from station"},
+		"to_station is":    {column("to_station").caption(), "to station"},
 		"from_station of":  {column("from_station").withPhrase(), "with {v} as the from station"},
-		"price_eur is":     {column("price_eur").said(), "price eur"},
+		"price_eur is":     {column("price_eur").caption(), "price eur"},
 		"price_usd most":   {column("price_usd").Most, ""},
 		"goals are no yes": {column("goals").morePhrase(), "with more than {v} goals"},
 		"home_city":        {column("home_city").withPhrase(), "with the home city {v}"},
 		"cost per kg":      {column("cost_per_kg").morePhrase(), "with a cost per kg above {v}"},
-		"meeting room":     {column("meeting_room").said(), "meeting room"},
+		"meeting room":     {column("meeting_room").caption(), "meeting room"},
 	} {
 		if got[0] != got[1] {
 			t.Errorf("%s %q, want %q", name, got[0], got[1])
@@ -307,7 +307,7 @@ func TestNumbersThatName(t *testing.T) {
 	orders := w.Tables[1]
 	if by, starts, amount := orders.Columns[2], orders.Columns[4], orders.Columns[5]; by.Ref != w.Tables[0] ||
 		by.With != "approved by {v}" || !orders.Columns[3].Label || starts.More != "starting after {v}" ||
-		starts.said() != "start date" || amount.morePhrase() != "with an amount above {v}" {
+		starts.caption() != "start date" || amount.morePhrase() != "with an amount above {v}" {
 		t.Errorf("%+v", orders.Columns)
 	}
 	set := 0

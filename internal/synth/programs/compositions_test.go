@@ -24,7 +24,7 @@ func (o opened) change(p *Program) {
 
 // columnSaid is the column that a request calls so.
 func (t *Table) columnSaid(said string) int {
-	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.said() == said })
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.caption() == said })
 }
 
 // What several steps leave in a database is what the request says, looked at without the program's own SQL.
@@ -60,7 +60,7 @@ func TestChangesOfManyAreWhatIsSaid(t *testing.T) {
 			case "move_all":
 				to := ""
 				for _, row := range table.Columns[i].Ref.Rows {
-					if table.Columns[i].Ref.named(row) == p.slots["y"] {
+					if table.Columns[i].Ref.rowLabel(row) == p.slots["y"] {
 						to = Show(row[table.Columns[i].Ref.Key])
 					}
 				}
@@ -109,8 +109,8 @@ func TestChangesOfManyAreWhatIsSaid(t *testing.T) {
 					t.Errorf("%d refer to what is gone: %+v", len(lost), p.Steps)
 				}
 			case "same_as":
-				x, y := slices.IndexFunc(table.Rows, func(r []any) bool { return table.called(r) == p.slots["x"] }),
-					slices.IndexFunc(table.Rows, func(r []any) bool { return table.called(r) == p.slots["y"] })
+				x, y := slices.IndexFunc(table.Rows, func(r []any) bool { return table.nameInRequest(r) == p.slots["x"] }),
+					slices.IndexFunc(table.Rows, func(r []any) bool { return table.nameInRequest(r) == p.slots["y"] })
 				if after := cells(); x >= 0 && y >= 0 && after[x] != after[y] {
 					t.Errorf("%s has %s, and %s has %s", p.slots["x"], after[x], p.slots["y"], after[y])
 				}
@@ -127,7 +127,7 @@ func TestChangesOfManyAreWhatIsSaid(t *testing.T) {
 // rowNamed is the first row of a name, said with its noun or without.
 func rowNamed(t *Table, name string) []any {
 	for _, row := range t.Rows {
-		if t.called(row) == name || t.named(row) == name || t.One+" "+t.named(row) == name {
+		if t.nameInRequest(row) == name || t.rowLabel(row) == name || t.One+" "+t.rowLabel(row) == name {
 			return row
 		}
 	}
@@ -176,7 +176,7 @@ func TestClausesAreTrueWhereTheChangeIsMade(t *testing.T) {
 		o := open(t, w)
 		i := table.columnSaid(p.slots["attr"])
 		o.change(p)
-		after := o.ask(fmt.Sprintf("SELECT %s FROM %s WHERE %s", Ident(table.Columns[i].Name), Ident(table.Name), table.keyed(row)[0].in(table)))[0]
+		after := o.ask(fmt.Sprintf("SELECT %s FROM %s WHERE %s", Ident(table.Columns[i].Name), Ident(table.Name), table.keyConditions(row)[0].in(table)))[0]
 		want := p.slots["v"]
 		if !holds {
 			if want = p.slots["old"]; p.pattern == "set_when" {

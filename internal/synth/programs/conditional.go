@@ -25,21 +25,21 @@ func (d *drawer) setWhen(otherwise bool) *Program {
 	if cond == "" || v == nil || equal(v, row[i]) {
 		return nil
 	}
-	value, said, of := d.written(c, v, row)
+	value, said, of := d.literalOf(c, v, row)
 	if value == "" {
 		return nil
 	}
 	slots := d.about(t)
-	slots["x"], slots["attr"], slots["v"] = d.called(t, row), c.said(), said
-	slots["attr2"], slots["rel"] = t.Columns[k].said(), cond
+	slots["x"], slots["attr"], slots["v"] = d.nameInRequest(t, row), c.caption(), said
+	slots["attr2"], slots["rel"] = t.Columns[k].caption(), cond
 	look, where := d.before(t, []Cond{t.label(row)}, true)
-	p := &Program{pattern: "set_when", slots: slots, Steps: []Step{look}, Tables: involved(t, where, of)}
+	p := &Program{pattern: "set_when", slots: slots, Steps: []Step{look}, Tables: tablesOf(t, where, of)}
 	if otherwise {
 		other := d.another(t, i, v)
 		if other == nil || equal(other, v) || equal(other, row[i]) {
 			return nil
 		}
-		second, text, to := d.written(c, other, row)
+		second, text, to := d.literalOf(c, other, row)
 		if second == "" || to != of {
 			return nil
 		}
@@ -63,9 +63,9 @@ func (d *drawer) clause(t *Table, row []any, k int) (holds bool, cond, left stri
 	if c.Several || c.Bool || t.hasFlags(k) {
 		return false, "", ""
 	}
-	left = fmt.Sprintf("the %s of %s is %s.", c.said(), t.called(row), t.show(k, row))
+	left = fmt.Sprintf("the %s of %s is %s.", c.caption(), t.nameInRequest(row), t.show(k, row))
 	if v == nil || Show(v) == "" {
-		left = fmt.Sprintf("no %s of %s is recorded.", c.said(), t.called(row))
+		left = fmt.Sprintf("no %s of %s is recorded.", c.caption(), t.nameInRequest(row))
 	}
 	if t.hasNone(k) && d.r.IntN(2) == 0 {
 		if d.r.IntN(2) == 0 {
@@ -89,9 +89,9 @@ func (d *drawer) clause(t *Table, row []any, k int) (holds bool, cond, left stri
 			return false, "", ""
 		}
 		if d.r.IntN(2) == 0 {
-			return less(bound, v), "is after " + d.spokenDate(Show(bound)), left
+			return less(bound, v), "is after " + d.dateText(Show(bound)), left
 		}
-		return less(v, bound), "is before " + d.spokenDate(Show(bound)), left
+		return less(v, bound), "is before " + d.dateText(Show(bound)), left
 	case c.Kind == Text || c.Ref != nil:
 		said := t.show(k, row)
 		if d.r.IntN(2) == 0 {

@@ -43,9 +43,9 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 	cond, phrase := Cond{i, -1, Is, v}, put(c.withPhrase(), c.show(v))
 	switch {
 	case c.flags(v) && c.Yes != "":
-		phrase = c.flagged(v)
+		phrase = c.flagPhrase(v)
 	case c.Bool:
-		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + c.said()
+		phrase = map[bool]string{true: "that are ", false: "that are not "}[equal(v, int64(1))] + c.caption()
 	case c.isStock() && d.r.IntN(2) == 0:
 		cond.Value, phrase = int64(0), pick(d.r, []string{"that are sold out", "that are out of stock", "of which none is left"})
 		if d.r.IntN(2) == 0 {
@@ -73,17 +73,17 @@ func (d *drawer) comparison(t *Table, not []int) (Cond, string, bool) {
 		cond, phrase = d.within(c, i, Show(v)[:pick(d.r, []int{4, 7})])
 	case c.Ref != nil && d.r.IntN(2) == 0: // what is referred to is named by a property of it
 		return d.byProperty(t, i, row)
-	case ordered(c) && (c.With == "" || d.r.IntN(2) == 0):
+	case isOrdered(c) && (c.With == "" || d.r.IntN(2) == 0):
 		said := c.show(v)
 		if c.Kind == Date {
-			said = d.spokenDate(said)
+			said = d.dateText(said)
 		}
 		cond.Op, phrase = Above, strings.ReplaceAll(c.morePhrase(), "{v}", said)
 		if d.r.IntN(2) == 0 {
 			cond.Op, phrase = Below, strings.ReplaceAll(c.lessPhrase(), "{v}", said)
 		}
 	case c.Kind == Text && strings.EqualFold(Show(v), "yes") || strings.EqualFold(Show(v), "no"):
-		phrase = fmt.Sprintf("where %s is %s", c.said(), strings.ToLower(Show(v)))
+		phrase = fmt.Sprintf("where %s is %s", c.caption(), strings.ToLower(Show(v)))
 	}
 	return cond, phrase, d.divides(t, cond)
 }
@@ -95,9 +95,9 @@ func (c Column) isStock() bool {
 
 // within is the condition that a day is in a year, in a month or on a day, of which prefix is the beginning.
 func (d *drawer) within(c Column, column int, prefix string) (Cond, string) {
-	said := "in " + spokenMonth(prefix)
+	said := "in " + monthText(prefix)
 	if len(prefix) == 10 {
-		said = "on " + d.spokenDate(prefix)
+		said = "on " + d.dateText(prefix)
 	}
 	return Cond{column, -1, Within, prefix}, strings.ReplaceAll(c.morePhrase(), "after {v}", said)
 }
@@ -108,12 +108,12 @@ func (d *drawer) surname(t *Table, not []int) (Cond, string, bool) {
 	if label.Ref != nil || label.Kind != Text || len(label.Parts) > 0 || d.w.Cased || d.w.Listed || slices.Contains(not, t.Label) || !t.people() {
 		return Cond{}, "", false
 	}
-	words := strings.Fields(t.named(pick(d.r, t.Rows)))
+	words := strings.Fields(t.rowLabel(pick(d.r, t.Rows)))
 	if len(words) != 2 || len(words[1]) < 4 || !isASCII(words[1]) || strings.ContainsAny(words[1], `%_'`) {
 		return Cond{}, "", false
 	}
 	c := Cond{t.Label, -1, Has, words[1]}
-	if slices.ContainsFunc(t.rows([]Cond{c}), func(row []any) bool { return !strings.HasSuffix(t.named(row), " "+words[1]) }) {
+	if slices.ContainsFunc(t.rows([]Cond{c}), func(row []any) bool { return !strings.HasSuffix(t.rowLabel(row), " "+words[1]) }) {
 		return Cond{}, "", false
 	}
 	return c, pick(d.r, []string{"called ", "surnamed ", "whose last name is ", "with the surname ", "by the name of "}) + words[1], true
@@ -150,8 +150,8 @@ func (c Column) flags(v any) bool {
 	return c.Bool || v == "yes" || v == "no" || c.Yes != "" && (v == "Y" || v == "N")
 }
 
-// flagged is the phrase for yes or for no.
-func (c Column) flagged(v any) string {
+// flagPhrase is the phrase for yes or for no.
+func (c Column) flagPhrase(v any) string {
 	if c.show(v) == "yes" {
 		return c.Yes
 	}
@@ -191,13 +191,13 @@ func (d *drawer) byProperty(t *Table, i int, row []any) (Cond, string, bool) {
 		return Cond{}, "", false
 	}
 	cond, said := Cond{i, k, Is, to[k]}, ref.Columns[k].withPhrase()
-	if ordered(ref.Columns[k]) || ref.Columns[k].Bool {
+	if isOrdered(ref.Columns[k]) || ref.Columns[k].Bool {
 		cond.Op, said = Above, ref.Columns[k].morePhrase()
 	}
 	base := strings.Replace(c.withPhrase(), ref.One+" {v}", "{v}", 1) // "in room {v}" is "in {v}" before "a room"
 	base = strings.Replace(base, "the {v}", "{v}", 1)
 	if ref.Columns[k].flags(to[k]) && ref.Columns[k].Yes != "" {
-		cond.Op, said = Is, ref.Columns[k].flagged(to[k])
+		cond.Op, said = Is, ref.Columns[k].flagPhrase(to[k])
 	}
 	said = put(said, ref.Columns[k].show(to[k]))
 	phrase := strings.ReplaceAll(base, "{v}", article(ref.One)+" "+ofOne(said))
@@ -291,8 +291,8 @@ func months() []string {
 	}
 }
 
-// spokenMonth is 2024-05 as "May 2024", and 2024 as it is.
-func spokenMonth(prefix string) string {
+// monthText is 2024-05 as "May 2024", and 2024 as it is.
+func monthText(prefix string) string {
 	if len(prefix) < 7 {
 		return prefix
 	}
@@ -301,13 +301,13 @@ func spokenMonth(prefix string) string {
 	return months()[(n+11)%12] + " " + prefix[:4]
 }
 
-// spokenDate is a date as people write one, mostly not as it is stored.
-func (d *drawer) spokenDate(date string) string {
+// dateText is a date as people write one, mostly not as it is stored.
+func (d *drawer) dateText(date string) string {
 	if len(date) != 10 {
 		return date
 	}
 	day := strings.TrimPrefix(date[8:], "0")
-	month, year, _ := strings.Cut(spokenMonth(date[:7]), " ")
+	month, year, _ := strings.Cut(monthText(date[:7]), " ")
 	switch d.r.IntN(4) {
 	case 0:
 		return day + " " + month + " " + year

@@ -249,11 +249,11 @@ func (dc domainColumn) draw(r *rand.Rand, c Column) any {
 	case "phone":
 		return fmt.Sprintf("555-%04d", r.IntN(10000))
 	}
-	return invented(r, rule[0])
+	return inventName(r, rule[0])
 }
 
-// invented is a name of some sort.
-func invented(r *rand.Rand, sort string) string {
+// inventName is a name of some sort.
+func inventName(r *rand.Rand, sort string) string {
 	first, last := pick(r, firstNames()), pick(r, lastNames())
 	switch sort {
 	case "anyone": // with letters of other alphabets, too
@@ -330,9 +330,9 @@ func foreignSurnames() []string {
 	return splitList(`Müller,Ångström,García,Dvořák,O'Neill,Şahin,Brontë,Nuñez,Wójcik,D'Amico,Smith,Chen,Roy,Hall`, ",")
 }
 
-// Held reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas that
+// IsHeldOut reports whether worlds of a domain are for held-out tasks alone: so a rate on them is not one of schemas that
 // training has seen.
-func Held(index int) bool { return index%4 == 3 }
+func IsHeldOut(index int) bool { return index%4 == 3 }
 
 // splitList are the entries of a list that is written over several lines.
 func splitList(text, separator string) []string {

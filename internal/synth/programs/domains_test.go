@@ -244,7 +244,7 @@ func TestPropertiesOfOthersStandLast(t *testing.T) {
 	both := 0
 	for seed := range uint64(200) {
 		d := &drawer{r: rand.New(rand.NewPCG(seed, 19)), w: &World{Tables: []*Table{readers}}}
-		if _, _, phrase := d.filtered(2); strings.Contains(phrase, "by a doctor") {
+		if _, _, phrase := d.drawFilter(2); strings.Contains(phrase, "by a doctor") {
 			if both++; !strings.HasPrefix(phrase, "in ") {
 				t.Error(phrase)
 			}

@@ -12,9 +12,9 @@ func (d *drawer) ofLinks(kind string) *Program {
 	}
 	switch kind {
 	case Count:
-		return d.linked(true)
+		return d.askForLinks(true)
 	case List:
-		return d.linked(false)
+		return d.askForLinks(false)
 	case Insert:
 		return d.link()
 	case Remove:
@@ -33,9 +33,9 @@ func (d *drawer) links() (list []*Table) {
 	return list
 }
 
-// linked asks for the things that a named one is linked with, or for their number. The phrase of a link's column stands
+// askForLinks asks for the things that a named one is linked with, or for their number. The phrase of a link's column stands
 // behind the things of the other one: "plays" + "with {v} in the cast".
-func (d *drawer) linked(count bool) *Program {
+func (d *drawer) askForLinks(count bool) *Program {
 	link := pick(d.r, d.links())
 	of, by := 1, 2
 	if d.r.IntN(2) == 0 {
@@ -49,12 +49,12 @@ func (d *drawer) linked(count bool) *Program {
 	var names []string
 	for _, one := range t.Rows {
 		if link.states(of, one[t.Key], by, row[o.Key]) {
-			names = append(names, t.named(one))
+			names = append(names, t.rowLabel(one))
 		}
 	}
 	slots := about(t)
-	slots["filter"] = put(link.Columns[by].withPhrase(), o.named(row))
-	what, a := t.stored(t.Label, Ident(t.Name)+"."), Answer{Form: "list", Values: names}
+	slots["filter"] = put(link.Columns[by].withPhrase(), o.rowLabel(row))
+	what, a := t.columnExpr(t.Label, Ident(t.Name)+"."), Answer{Form: "list", Values: names}
 	p := &Program{pattern: "list", Result: names}
 	if count {
 		p.pattern, what, a = "count", "COUNT(*)", Answer{Form: "number", Values: []string{fmt.Sprint(len(names))}}
@@ -98,8 +98,8 @@ func (d *drawer) pair(stated bool) (link *Table, first, second []any) {
 // stating are the slots that say what a link states.
 func (t *Table) stating(first, second []any) map[string]string {
 	slots := about(t)
-	slots["x"], slots["rel"] = t.Columns[1].Ref.named(first), t.Link
-	slots["y"] = t.Columns[2].Ref.named(second)
+	slots["x"], slots["rel"] = t.Columns[1].Ref.rowLabel(first), t.Link
+	slots["y"] = t.Columns[2].Ref.rowLabel(second)
 	return slots
 }
 

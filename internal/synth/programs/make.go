@@ -38,16 +38,16 @@ func (p *Program) Behind(second *Program) *Program {
 func (t *Table) Slots(row []any) map[string]string {
 	slots := about(t)
 	if row != nil {
-		slots["x"] = t.called(row)
+		slots["x"] = t.nameInRequest(row)
 	}
 	return slots
 }
 
-// Named is how people call a row, "" where it has no name or shares it with another.
-func (t *Table) Named(row []any) string {
-	name := t.named(row)
+// NameOf is how people call a row, "" where it has no name or shares it with another.
+func (t *Table) NameOf(row []any) string {
+	name := t.rowLabel(row)
 	for _, o := range t.Rows {
-		if name != "" && t.named(o) == name && &o[0] != &row[0] {
+		if name != "" && t.rowLabel(o) == name && &o[0] != &row[0] {
 			return ""
 		}
 	}

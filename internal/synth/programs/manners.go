@@ -87,7 +87,7 @@ func mistype(r *rand.Rand, wording string) string {
 		return outside(wording, func(text string) string {
 			for _, ending := range []string{"t", "s", "re", "ve", "m", "d"} { // don't, what's, we're
 				for _, mark := range []string{" ", ".", ",", "?"} {
-					text = dropped(text, "'"+ending+mark)
+					text = dropApostrophe(text, "'"+ending+mark)
 				}
 			}
 			return text
@@ -100,8 +100,8 @@ func mistype(r *rand.Rand, wording string) string {
 	return wording
 }
 
-// dropped is a text without the apostrophe of an ending that stands behind a letter.
-func dropped(text, ending string) string {
+// dropApostrophe is a text without the apostrophe of an ending that stands behind a letter.
+func dropApostrophe(text, ending string) string {
 	for from := 0; ; {
 		i := strings.Index(text[from:], ending)
 		if i < 0 {

@@ -71,7 +71,7 @@ func (p *Program) meaning(w *World, split string) (m Meaning, ok bool) {
 	if !ok || p.slots["given"] != "" && p.given == nil {
 		return Meaning{}, false
 	}
-	slots := p.said(split)
+	slots := p.slotTexts(split)
 	m = Meaning{Wants: fill(pat.Wants, slots), Act: pat.Act}
 	for _, slot := range strings.Fields(pat.Says) {
 		value := slots[slot]
@@ -144,7 +144,7 @@ func (m *Meaning) hide(p *Program, w *World) {
 					seen[text] = true
 				}
 			}
-			if name := t.named(row); len(name) > 2 && !seen[name] && strings.ToLower(name) != name && !strings.Contains(m.Wants, name) {
+			if name := t.rowLabel(row); len(name) > 2 && !seen[name] && strings.ToLower(name) != name && !strings.Contains(m.Wants, name) {
 				m.Others = append(m.Others, name)
 				seen[name] = true
 			}
@@ -159,7 +159,7 @@ func (w *World) About() string {
 		var noted []string
 		for i, c := range t.Columns {
 			if i != t.Key && (t.Label < 0 || !slices.Contains(t.Columns[t.Label].Parts, i)) {
-				noted = append(noted, c.said())
+				noted = append(noted, c.caption())
 			}
 		}
 		parts = append(parts, t.Many+" ("+strings.Join(noted, ", ")+")")

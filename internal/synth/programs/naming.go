@@ -11,13 +11,13 @@ import (
 // fuel pump"), or by what it belongs to ("the shift of Ana on 4 July").
 func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 	if d.plain {
-		return d.called(t, row), []Cond{t.label(row)}
+		return d.nameInRequest(t, row), []Cond{t.label(row)}
 	}
 	if t.Key >= 0 && t.Key != t.Label && t.Columns[t.Key].Kind == Text && isCodeName(Show(row[t.Key])) && d.r.IntN(4) == 0 {
 		return Show(row[t.Key]), []Cond{{t.Key, -1, Is, row[t.Key]}}
 	}
-	if isCodeName(t.named(row)) && (d.r.IntN(2) == 0 || t.isNumbered() && d.r.IntN(2) == 0) {
-		if said, where, ok := d.described(t, row); ok {
+	if isCodeName(t.rowLabel(row)) && (d.r.IntN(2) == 0 || t.isNumbered() && d.r.IntN(2) == 0) {
+		if said, where, ok := d.describe(t, row); ok {
 			return said, where
 		}
 	}
@@ -26,11 +26,11 @@ func (d *drawer) naming(t *Table, row []any) (said string, where []Cond) {
 			return said, []Cond{where}
 		}
 	}
-	return d.called(t, row), []Cond{t.label(row)}
+	return d.nameInRequest(t, row), []Cond{t.label(row)}
 }
 
-// described names a row that has a mere code by one or two conditions that it alone meets.
-func (d *drawer) described(t *Table, row []any) (said string, where []Cond, ok bool) {
+// describe names a row that has a mere code by one or two conditions that it alone meets.
+func (d *drawer) describe(t *Table, row []any) (said string, where []Cond, ok bool) {
 	for range tries {
 		other := &drawer{r: d.r, w: d.w}
 		c, phrase, ok := other.condition(t)
@@ -54,7 +54,7 @@ func (d *drawer) described(t *Table, row []any) (said string, where []Cond, ok b
 
 func (d *drawer) otherName(t *Table, row []any) (said string, where Cond, ok bool) {
 	label := t.Columns[t.Label]
-	name := t.named(row)
+	name := t.rowLabel(row)
 	switch parts := strings.Fields(name); {
 	case label.Ref != nil || name == "":
 		return "", Cond{}, false
@@ -64,7 +64,7 @@ func (d *drawer) otherName(t *Table, row []any) (said string, where Cond, ok boo
 		said = Show(row[i])
 	case isCodeName(name):
 		texts := t.properties(func(c Column) bool {
-			return c.Kind == Text && c.Ref == nil && !c.Several && slices.Contains(whats(), lastWord(c.said()))
+			return c.Kind == Text && c.Ref == nil && !c.Several && slices.Contains(whats(), lastWord(c.caption()))
 		})
 		if len(texts) == 0 {
 			return "", Cond{}, false
@@ -84,7 +84,7 @@ func (d *drawer) otherName(t *Table, row []any) (said string, where Cond, ok boo
 	if len(plain) < 3 || len(plain) > 30 || strings.ContainsAny(plain, `%_'\\`) || !isASCII(plain) || !sayable(plain) ||
 		slices.Contains([]string{"the", "and", "for", "from", "with", "von", "van"}, strings.ToLower(plain)) ||
 		len(t.rows([]Cond{{where.Column, -1, Has, plain}})) != 1 || d.isElsewhere(t, mentions(plain)) ||
-		slices.ContainsFunc(t.Rows, func(o []any) bool { return &o[0] != &row[0] && mentions(plain)(t.named(o)) }) {
+		slices.ContainsFunc(t.Rows, func(o []any) bool { return &o[0] != &row[0] && mentions(plain)(t.rowLabel(o)) }) {
 		return "", Cond{}, false
 	}
 	return said, where, true

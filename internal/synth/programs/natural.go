@@ -25,7 +25,7 @@ func Natural(r *rand.Rand, about []string, name string) (value string, ok bool) 
 	}
 	switch {
 	case has("email", "mail"):
-		return invented(r, "email"), true
+		return inventName(r, "email"), true
 	case has("phone", "telephone", "mobile"):
 		return fmt.Sprintf("555-%04d", r.IntN(10000)), true
 	case has("date", "due", "deadline", "day", "until") && !has("days"):
@@ -38,11 +38,11 @@ func Natural(r *rand.Rand, about []string, name string) (value string, ok bool) 
 		return pick(r, []string{"home", "work", "urgent", "garden", "money", "family", "travel", "health"}), true
 	case has("owner", "assignee", "author", "person", "user", "contact", "customer", "member", "by", "who") ||
 		has("name") && is("person", "contact", "user", "member", "customer", "employee"):
-		return invented(r, "person"), true
+		return inventName(r, "person"), true
 	case has("city", "town", "location", "place"):
-		return invented(r, "city"), true
+		return inventName(r, "city"), true
 	case has("color", "colour"):
-		return invented(r, "color"), true
+		return inventName(r, "color"), true
 	case has("type", "category", "kind", "group", "folder") && is("entity", "node"):
 		return pick(r, []string{"person", "person", "person", "company", "project", "city", "event"}), true
 	case has("category", "group", "kind", "section", "list", "column"):
@@ -69,7 +69,7 @@ func Natural(r *rand.Rand, about []string, name string) (value string, ok bool) 
 			[]string{"for June", "for the trip", "with Ana", "2026", "at the office", "for Sunday"},
 		), true
 	case has("project", "title", "name"):
-		return invented(r, "project"), true
+		return inventName(r, "project"), true
 	}
 	return "", false
 }
@@ -86,9 +86,9 @@ func Fact(r *rand.Rand) string {
 				r,
 				[]string{"tea", "chess", "sailing", "jazz", "hiking"},
 			),
-			"Moved to " + invented(r, "city") + " in " + fmt.Sprint(2010+r.IntN(15)),
+			"Moved to " + inventName(r, "city") + " in " + fmt.Sprint(2010+r.IntN(15)),
 			"Plays the " + pick(r, []string{"violin", "piano", "drums", "cello"}),
-			"Drives a " + invented(
+			"Drives a " + inventName(
 				r,
 				"color",
 			) + " " + pick(
@@ -134,9 +134,9 @@ not before noon|use the old form|wait for the invoice|the shop closes at six|com
 func NameOf(r *rand.Rand, kind string) (name string, ok bool) {
 	switch kind {
 	case "person":
-		return invented(r, "person"), true
+		return inventName(r, "person"), true
 	case "city", "event", "company", "project":
-		return invented(r, kind), true
+		return inventName(r, kind), true
 	}
 	return "", false
 }

@@ -38,7 +38,7 @@ func (d *drawer) newTable() *Program {
 		return nil
 	}
 	about := strings.ReplaceAll(t.One, " ", "_") + "_id"
-	text := invented(d.r, "person")
+	text := inventName(d.r, "person")
 	if strings.HasPrefix(what.columns[0], "t") || what.columns[0] == "subject" || what.columns[0] == "description" {
 		text = pick(d.r, remarks())
 	}
@@ -53,9 +53,9 @@ func (d *drawer) newTable() *Program {
 		made.Columns = append(made.Columns, Column{Name: c, Kind: Text})
 	}
 	slots := d.about(t)
-	slots["x"], slots["n"], slots["old"] = t.named(row), what.name, enumerate(columns)
+	slots["x"], slots["n"], slots["old"] = t.rowLabel(row), what.name, enumerate(columns)
 	slots["given"] = enumerate([]string{
-		Words(columns[0]) + " " + text, t.One + " " + t.named(row), Words(columns[2]) + " " + d.spokenDate(day)})
+		Words(columns[0]) + " " + text, t.One + " " + t.rowLabel(row), Words(columns[2]) + " " + d.dateText(day)})
 	look, _ := d.before(t, []Cond{t.label(row)}, true)
 	name := Ident(what.name)
 	return &Program{

@@ -128,8 +128,8 @@ func (s Step) table() string {
 	return ""
 }
 
-// Added is the table that gets a new row; nil where none does.
-func (p *Program) Added() *Table {
+// NewRowTable is the table that gets a new row; nil where none does.
+func (p *Program) NewRowTable() *Table {
 	for _, s := range p.Steps {
 		name, ok := strings.CutPrefix(s.SQL, "INSERT INTO ")
 		for _, t := range p.Tables {
@@ -217,7 +217,7 @@ func (p *Program) alike(name string) bool {
 	return slices.ContainsFunc(p.Tables, func(t *Table) bool {
 		n := 0
 		for _, row := range t.Rows {
-			if strings.EqualFold(t.named(row), name) {
+			if strings.EqualFold(t.rowLabel(row), name) {
 				n++
 			}
 		}
@@ -331,16 +331,16 @@ func (c Column) isYear() bool {
 		slices.Contains(words, "since")
 }
 
-func isNumber(c Column) bool { return c.Kind == Number && ordered(c) }
-func ordered(c Column) bool  { return c.Kind != Text && c.Ref == nil && !c.Bool && !c.Label }
+func isNumber(c Column) bool  { return c.Kind == Number && isOrdered(c) }
+func isOrdered(c Column) bool { return c.Kind != Text && c.Ref == nil && !c.Bool && !c.Label }
 
 // sole draws a row whose label no other row has.
 func (d *drawer) sole(t *Table) []any {
 	row := pick(d.r, t.Rows)
-	name := t.named(row)
+	name := t.rowLabel(row)
 	n := 0
 	for _, o := range t.Rows {
-		if t.named(o) == name {
+		if t.rowLabel(o) == name {
 			n++
 		}
 	}
@@ -396,7 +396,7 @@ func (q Query) program(pattern string, slots map[string]string, a Answer) *Progr
 	return p
 }
 
-func shown(values []any) (texts []string) {
+func valueTexts(values []any) (texts []string) {
 	for _, v := range values {
 		texts = append(texts, Show(v))
 	}

@@ -147,7 +147,7 @@ func TestAnAnswerThatListsEverythingFails(t *testing.T) {
 		}
 		var all []string
 		for _, row := range p.Tables[0].Rows {
-			all = append(all, p.Tables[0].named(row))
+			all = append(all, p.Tables[0].rowLabel(row))
 		}
 		for _, c := range p.Word(rand.New(rand.NewPCG(seed, 5)), scenario.Train).Checks {
 			if c.Answer(strings.Join(all, ", ")) {
@@ -222,12 +222,12 @@ func TestDiff(t *testing.T) {
 }
 
 func TestSpokenDates(t *testing.T) {
-	if got := spokenMonth("2024-05"); got != "May 2024" {
+	if got := monthText("2024-05"); got != "May 2024" {
 		t.Error(got)
 	}
 	said := map[string]bool{}
 	for seed := range uint64(40) {
-		said[(&drawer{r: rand.New(rand.NewPCG(seed, 1))}).spokenDate("2024-07-03")] = true
+		said[(&drawer{r: rand.New(rand.NewPCG(seed, 1))}).dateText("2024-07-03")] = true
 	}
 	for _, want := range []string{"3 July 2024", "July 3, 2024", "2024-07-03", "the 3rd of July 2024"} {
 		if !said[want] {

@@ -216,17 +216,17 @@ func (q Query) column(column, of int, joined bool) string {
 		if of < 0 {
 			of = c.Ref.Label
 		}
-		return c.Ref.stored(of, q.Table.joined(column)+".")
+		return c.Ref.columnExpr(of, q.Table.alias(column)+".")
 	}
 	if joined {
-		return q.Table.stored(column, Ident(q.Table.Name)+".")
+		return q.Table.columnExpr(column, Ident(q.Table.Name)+".")
 	}
-	return q.Table.stored(column, "")
+	return q.Table.columnExpr(column, "")
 }
 
-// joined is the name under which a query has the table that a column refers to: its own, or that of the column where
+// alias is the name under which a query has the table that a column refers to: its own, or that of the column where
 // this table is there already.
-func (t *Table) joined(column int) string {
+func (t *Table) alias(column int) string {
 	c, same := t.Columns[column], 0
 	for _, o := range t.Columns {
 		if o.Ref == c.Ref {
@@ -243,17 +243,17 @@ func (t *Table) joined(column int) string {
 	return Ident(name)
 }
 
-// selected is a column in SQL in the units that people say.
-func (t *Table) selected(column int, before string) string {
-	text := t.stored(column, before)
+// selectExpr is a column in SQL in the units that people say.
+func (t *Table) selectExpr(column int, before string) string {
+	text := t.columnExpr(column, before)
 	if t.Columns[column].Cents {
 		text += " / 100.0"
 	}
 	return text
 }
 
-// stored is a column in SQL; of a name in parts, all of these.
-func (t *Table) stored(column int, before string) string {
+// columnExpr is a column in SQL; of a name in parts, all of these.
+func (t *Table) columnExpr(column int, before string) string {
 	c := t.Columns[column]
 	if len(c.Parts) == 0 {
 		return before + Ident(c.Name)
@@ -309,7 +309,7 @@ func (q Query) SQL() string {
 	var joins []string
 	join := func(column, of int) {
 		if ref := q.Table.Columns[column].Ref; ref != nil && of != keyItself {
-			named := q.Table.joined(column)
+			named := q.Table.alias(column)
 			as := named
 			if named != Ident(ref.Name) {
 				as = Ident(ref.Name) + " AS " + named
@@ -369,7 +369,7 @@ func (q Query) where(joined bool) string {
 	for _, c := range q.Where {
 		t, column, before := q.Table, c.Column, ""
 		if ref := t.Columns[column].Ref; ref != nil && !c.Op.bare() {
-			before = t.joined(column) + "."
+			before = t.alias(column) + "."
 			if t, column = ref, c.Of; column < 0 {
 				column = ref.Label
 			}

@@ -32,7 +32,7 @@ func (d *drawer) sumOf() *Program {
 	q := Query{Table: from, Where: []Cond{{column, -1, Is, row[t.Label]}}, Agg: pick(d.r, []string{"SUM", "SUM", "SUM", "AVG", "MAX"}),
 		Column: i, Of: -1, Order: -1}
 	slots := d.about(from)
-	filter := put(from.Columns[column].withPhrase(), t.named(row))
+	filter := put(from.Columns[column].withPhrase(), t.rowLabel(row))
 	if d.r.IntN(2) == 0 {
 		c, phrase, ok := d.condition(from, column, i)
 		if !ok {
@@ -47,7 +47,7 @@ func (d *drawer) sumOf() *Program {
 	if x, ok := asFloat(v); !ok || !sayable(v) || x == 0 || q.Agg == "AVG" && !sayable(x) || len(from.rows(q.Where)) < 2 {
 		return nil
 	}
-	slots["filter"], slots["attr"] = filter, from.Columns[i].said()
+	slots["filter"], slots["attr"] = filter, from.Columns[i].caption()
 	p := q.program(strings.ToLower(q.Agg), slots, Answer{Form: "number", Values: []string{Show(v)}})
 	if !slices.Contains(p.Tables, t) {
 		p.Tables = append(p.Tables, t)
@@ -58,7 +58,7 @@ func (d *drawer) sumOf() *Program {
 // having lists the things that more than some number of others refer to.
 func (d *drawer) having() *Program {
 	t, from, column := d.children()
-	if t == nil || repeats(shown((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) {
+	if t == nil || repeats(valueTexts((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) {
 		return nil
 	}
 	q := Query{Table: from, Column: column, Of: -1, Order: -1}
@@ -69,8 +69,8 @@ func (d *drawer) having() *Program {
 	bound := 1 + d.r.IntN(3)
 	var names []string
 	for _, row := range t.Rows {
-		if counts[t.named(row)] > bound {
-			names = append(names, t.named(row))
+		if counts[t.rowLabel(row)] > bound {
+			names = append(names, t.rowLabel(row))
 		}
 	}
 	if len(names) == 0 || len(names) > mostListed || len(names) == len(t.Rows) {
@@ -133,15 +133,15 @@ func (d *drawer) compareOf() *Program {
 	label := strings.TrimPrefix(sql[:at], "SELECT ")
 	what := "COUNT(*)"
 	slots := d.about(t)
-	slots["x"], slots["y"], slots["others"] = d.called(t, a), d.called(t, b), from.Many
+	slots["x"], slots["y"], slots["others"] = d.nameInRequest(t, a), d.nameInRequest(t, b), from.Many
 	if i >= 0 {
-		what = fmt.Sprintf("%s(%s)", agg, from.selected(i, Ident(from.Name)+"."))
-		slots["attr"] = from.Columns[i].said()
+		what = fmt.Sprintf("%s(%s)", agg, from.selectExpr(i, Ident(from.Name)+"."))
+		slots["attr"] = from.Columns[i].caption()
 	}
 	return &Program{
 		pattern: "compare_" + strings.ToLower(agg),
 		slots:   slots,
-		Answer:  Answer{Form: "text", Values: []string{t.named(more)}},
+		Answer:  Answer{Form: "text", Values: []string{t.rowLabel(more)}},
 		Steps:   []Step{{SQL: fmt.Sprintf("%s, %s AS n%s GROUP BY %s ORDER BY n DESC", sql[:at], what, sql[at:], label)}},
 		Tables:  named.tables(),
 	}
@@ -169,19 +169,19 @@ func (d *drawer) against() *Program {
 	var names []string
 	for _, row := range t.Rows {
 		if row[i] != nil && row[k] != nil && (sign == ">" && less(row[k], row[i]) || sign == "<" && less(row[i], row[k])) {
-			names = append(names, t.named(row))
+			names = append(names, t.rowLabel(row))
 		}
 	}
 	if len(names) == 0 || len(names) > mostListed || len(names) == len(t.Rows) || repeats(names) {
 		return nil
 	}
 	slots := d.about(t)
-	slots["attr"], slots["attr2"] = t.Columns[i].said(), t.Columns[k].said()
+	slots["attr"], slots["attr2"] = t.Columns[i].caption(), t.Columns[k].caption()
 	return &Program{
 		pattern: pattern,
 		slots:   slots,
 		Answer:  Answer{Form: "list", Values: names},
-		Steps: []Step{{SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s %s %s", t.stored(t.Label, ""), Ident(t.Name),
+		Steps: []Step{{SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s %s %s", t.columnExpr(t.Label, ""), Ident(t.Name),
 			Ident(t.Columns[i].Name), sign, Ident(t.Columns[k].Name))}},
 		Tables: []*Table{t},
 	}

@@ -38,7 +38,7 @@ func (d *drawer) most() *Program {
 	label := ""
 	q := Query{}
 	if from != nil && t.Columns[t.Label].Ref == nil {
-		if repeats(shown((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) { // two of one name would be counted as one
+		if repeats(valueTexts((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) { // two of one name would be counted as one
 			return nil
 		}
 		q = Query{Table: from, Column: column, Of: -1, Order: -1}
@@ -58,7 +58,7 @@ func (d *drawer) most() *Program {
 		if slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil }) { // no value is none of them
 			q.Where = []Cond{{i, -1, Valued, nil}}
 		}
-		slots["one"], slots["others"] = t.Columns[i].said(), t.Many
+		slots["one"], slots["others"] = t.Columns[i].caption(), t.Many
 	}
 	values = q.Run()
 	counts, best := map[string]int{}, ""

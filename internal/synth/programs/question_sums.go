@@ -14,7 +14,7 @@ func (d *drawer) mostOf() *Program {
 		return nil
 	}
 	from, column := d.referrer(t)
-	if from == nil || repeats(shown((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) {
+	if from == nil || repeats(valueTexts((Query{Table: t, Column: t.Label, Of: -1, Order: -1}).Run())) {
 		return nil
 	}
 	numbers := slices.DeleteFunc(from.properties(isNumber), func(i int) bool { return from.Columns[i].isYear() })
@@ -43,13 +43,13 @@ func (d *drawer) mostOf() *Program {
 	at := strings.Index(sql, " FROM ")
 	label := strings.TrimPrefix(sql[:at], "SELECT ")
 	slots := d.about(t)
-	slots["others"], slots["attr"] = from.Many, from.Columns[i].said()
+	slots["others"], slots["attr"] = from.Many, from.Columns[i].caption()
 	return &Program{
 		pattern: "most_of",
 		slots:   slots,
 		Answer:  Answer{Form: "text", Values: order[:1]},
 		Steps: []Step{{SQL: fmt.Sprintf("SELECT %s, SUM(%s) AS total%s GROUP BY %s ORDER BY total DESC LIMIT 1",
-			label, from.selected(i, Ident(from.Name)+"."), sql[at:], label)}},
+			label, from.selectExpr(i, Ident(from.Name)+"."), sql[at:], label)}},
 		Tables: q.tables(),
 		Result: []string{order[0], trimFloat(sums[order[0]])},
 	}

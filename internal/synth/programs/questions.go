@@ -27,7 +27,7 @@ func (d *drawer) lookup() *Program {
 	}
 	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	slots := d.about(t)
-	slots["x"], slots["attr"] = said, t.Columns[i].said()
+	slots["x"], slots["attr"] = said, t.Columns[i].caption()
 	if t.Columns[i].isStock() && d.r.IntN(2) == 0 { // "Is there any left?"
 		asked := []string{"Is {x} still in stock?", "Do we still have {x} in stock?", "Is there any {x} left?", "Have we got any {x} left?"}
 		slots["asks"] = strings.ReplaceAll(pick(d.r, asked), "{x}", said)
@@ -77,7 +77,7 @@ func (d *drawer) join() *Program {
 	i := pick(d.r, refs)
 	c := t.Columns[i]
 	to := c.Ref.byKey(row[i])
-	if to == nil || c.Ref.named(to) == "" {
+	if to == nil || c.Ref.rowLabel(to) == "" {
 		return nil
 	}
 	slots := d.about(t)
@@ -85,7 +85,7 @@ func (d *drawer) join() *Program {
 	if asksItself(where, i) {
 		return nil
 	}
-	slots["x"], slots["ref"] = said, c.said()
+	slots["x"], slots["ref"] = said, c.caption()
 	q := Query{Table: t, Where: where, Column: i, Of: -1, Order: -1}
 	if d.r.IntN(2) == 0 { // who it is
 		if slots["asks"] = strings.ReplaceAll(c.Asks, "{x}", slots["x"]); c.Asks == "" {
@@ -101,15 +101,15 @@ func (d *drawer) join() *Program {
 	if to[k] == nil || Show(to[k]) == "" {
 		return nil
 	}
-	q.Of, slots["attr"], slots["refone"] = k, c.Ref.Columns[k].said(), c.Ref.One
-	if t.joined(i) != Ident(c.Ref.Name) { // "the member of a member" may be any
-		slots["refone"] = c.said()
+	q.Of, slots["attr"], slots["refone"] = k, c.Ref.Columns[k].caption(), c.Ref.One
+	if t.alias(i) != Ident(c.Ref.Name) { // "the member of a member" may be any
+		slots["refone"] = c.caption()
 	}
 	return q.program("join", slots, valueOf(c.Ref.Columns[k], to[k]))
 }
 
-// filtered draws a table with n conditions and the phrase for them.
-func (d *drawer) filtered(n int) (t *Table, where []Cond, phrase string) {
+// drawFilter draws a table with n conditions and the phrase for them.
+func (d *drawer) drawFilter(n int) (t *Table, where []Cond, phrase string) {
 	if t = d.table(); t == nil {
 		return nil, nil, ""
 	}
@@ -152,21 +152,21 @@ func startsPlain(phrase string) bool {
 }
 
 func (d *drawer) count(n int) *Program {
-	t, where, phrase := d.filtered(n)
+	t, where, phrase := d.drawFilter(n)
 	if t == nil || len(t.rows(where)) == 0 && d.r.IntN(4) > 0 {
 		return nil
 	}
 	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
 	slots := d.about(t)
 	slots["filter"] = phrase
-	return q.program("count", slots, Answer{Form: "number", Values: shown(q.Run())})
+	return q.program("count", slots, Answer{Form: "number", Values: valueTexts(q.Run())})
 }
 
 // mostListed bounds a list that is asked for.
 const mostListed = 7
 
 func (d *drawer) list(n int) *Program {
-	t, where, phrase := d.filtered(n)
+	t, where, phrase := d.drawFilter(n)
 	if t == nil {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (d *drawer) list(n int) *Program {
 	if d.r.IntN(3) == 0 {
 		q.Order = t.Label
 	}
-	a := Answer{Form: "list", Values: shown(q.Run())}
+	a := Answer{Form: "list", Values: valueTexts(q.Run())}
 	a.Order = q.Order >= 0 && a.isASCII() && !slices.ContainsFunc(a.Values, func(v string) bool { // SQL sorts parts
 		return len(t.Columns[t.Label].Parts) > 0 && strings.Count(v, " ") != 1
 	}) && (t.Columns[t.Label].Kind != Text || a.isAlphabetical())
@@ -207,11 +207,11 @@ func (d *drawer) listProperty(q Query, slots map[string]string) *Program {
 	if asksItself(q.Where, q.Column) {
 		return nil
 	}
-	a := Answer{Form: "list", Values: shown(q.Run())}
+	a := Answer{Form: "list", Values: valueTexts(q.Run())}
 	if repeats(a.Values) || len(a.Values) != len(t.rows(q.Where)) {
 		return nil
 	}
-	slots["attr"] = t.Columns[q.Column].said()
+	slots["attr"] = t.Columns[q.Column].caption()
 	return q.program("list_of", slots, a)
 }
 
@@ -248,7 +248,7 @@ func (d *drawer) total() *Program {
 	if !ok {
 		return nil
 	}
-	slots["attr"] = t.Columns[i].said()
+	slots["attr"] = t.Columns[i].caption()
 	if q.Agg == "AVG" && math.Abs(x*100-math.Round(x*100)) > 1e-6 { // rounded as is said
 		digits := d.r.IntN(3)
 		scaled := x * math.Pow10(digits)
@@ -300,7 +300,7 @@ func (d *drawer) best() *Program {
 	if t == nil {
 		return nil
 	}
-	props := t.properties(ordered)
+	props := t.properties(isOrdered)
 	if len(props) == 0 {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (d *drawer) best() *Program {
 		return nil
 	}
 	c := t.Columns[i]
-	slots["attr"], slots["end"] = c.said(), map[bool]string{true: "highest", false: "lowest"}[greatest]
+	slots["attr"], slots["end"] = c.caption(), map[bool]string{true: "highest", false: "lowest"}[greatest]
 	if c.Kind == Date || c.Kind == Time {
 		slots["end"] = map[bool]string{true: "latest", false: "earliest"}[greatest]
 	}
@@ -325,7 +325,7 @@ func (d *drawer) best() *Program {
 	if c.isYear() { // "the highest year" is nobody's word
 		slots["end"] = map[bool]string{true: "latest", false: "earliest"}[greatest]
 	}
-	return q.program(pattern, slots, Answer{Form: "text", Values: shown(q.Run())})
+	return q.program(pattern, slots, Answer{Form: "text", Values: valueTexts(q.Run())})
 }
 
 // clear reports whether the order has no tie where the limit cuts, or within.
@@ -335,7 +335,7 @@ func (d *drawer) clear(q Query) bool {
 	labels := q.Run()
 	q.Column = q.Order
 	values := q.Run()
-	if len(values) <= limit || repeats(shown(labels)) {
+	if len(values) <= limit || repeats(valueTexts(labels)) {
 		return false
 	}
 	for i := range limit {
@@ -364,9 +364,9 @@ func (d *drawer) top() *Program {
 		return nil
 	}
 	slots := d.about(t)
-	slots["attr"], slots["n"] = t.Columns[i].said(), []string{"two", "three", "four"}[q.Limit-2]
+	slots["attr"], slots["n"] = t.Columns[i].caption(), []string{"two", "three", "four"}[q.Limit-2]
 	slots["end"] = map[bool]string{true: "highest", false: "lowest"}[greatest]
-	return q.program("top", slots, Answer{Form: "list", Values: shown(q.Run()), Order: true})
+	return q.program("top", slots, Answer{Form: "list", Values: valueTexts(q.Run()), Order: true})
 }
 
 // worth is the sum of a product: what all that is in stock costs.
@@ -377,7 +377,7 @@ func (d *drawer) worth() *Program {
 	}
 	price, stock := -1, -1
 	for _, i := range t.properties(isNumber) {
-		switch last := lastWord(t.Columns[i].said()); {
+		switch last := lastWord(t.Columns[i].caption()); {
 		case slices.Contains([]string{"price", "cost", "fee", "rate"}, last):
 			price = i
 		case slices.Contains([]string{
@@ -404,18 +404,18 @@ func (d *drawer) worth() *Program {
 		}
 		total += x * y
 	}
-	slots["attr"], slots["v"] = t.Columns[price].said(), t.Columns[stock].said()
+	slots["attr"], slots["v"] = t.Columns[price].caption(), t.Columns[stock].caption()
 	q := Query{Table: t, Where: where, Agg: "COUNT", Of: -1, Order: -1}
 	before := ""
 	if len(q.tables()) > 1 {
 		before = Ident(t.Name) + "."
 	}
-	sum := fmt.Sprintf("SUM(%s * %s)", t.selected(price, before), t.stored(stock, before))
+	sum := fmt.Sprintf("SUM(%s * %s)", t.selectExpr(price, before), t.columnExpr(stock, before))
 	pattern := "worth"
 	if slots["filter"] != "" {
 		pattern = "worth_some"
 	}
-	switch last := lastWord(t.Columns[stock].said()); { // what people call that has no times in it
+	switch last := lastWord(t.Columns[stock].caption()); { // what people call that has no times in it
 	case t.Columns[stock].isStock() && d.r.IntN(3) > 0:
 		pattern = "stock_worth"
 	case slices.Contains([]string{"quantity", "amount", "tickets", "nights", "seats"}, last) && d.r.IntN(3) > 0:
@@ -433,7 +433,7 @@ func (d *drawer) worth() *Program {
 
 // report lists things with a property of each, in a form that is stated.
 func (d *drawer) report() *Program {
-	t, where, phrase := d.filtered(1)
+	t, where, phrase := d.drawFilter(1)
 	if t == nil || t.Columns[t.Label].Ref != nil {
 		return nil
 	}
@@ -458,17 +458,17 @@ func (d *drawer) report() *Program {
 		if row[i] == nil || !sayable(row[i]) || k > 0 && equal(row[i], rows[k-1][i]) {
 			return nil
 		}
-		lines = append(lines, t.named(row)+": "+t.Columns[i].show(row[i]))
+		lines = append(lines, t.rowLabel(row)+": "+t.Columns[i].show(row[i]))
 	}
 	q := Query{Table: t, Where: where, Column: t.Label, Of: -1, Order: i, Desc: true}
 	sql := q.SQL()
 	from := strings.Index(sql, " FROM ")
-	column := t.selected(i, "")
+	column := t.selectExpr(i, "")
 	if strings.Contains(sql, " JOIN ") {
-		column = t.selected(i, Ident(t.Name)+".")
+		column = t.selectExpr(i, Ident(t.Name)+".")
 	}
 	slots := d.about(t)
-	slots["filter"], slots["attr"] = phrase, t.Columns[i].said()
+	slots["filter"], slots["attr"] = phrase, t.Columns[i].caption()
 	return &Program{
 		pattern: "report",
 		slots:   slots,
@@ -489,7 +489,7 @@ func (d *drawer) compare() *Program {
 		return nil
 	}
 	i := pick(d.r, props)
-	if t.named(a) == t.named(b) || a[i] == nil || b[i] == nil || equal(a[i], b[i]) {
+	if t.rowLabel(a) == t.rowLabel(b) || a[i] == nil || b[i] == nil || equal(a[i], b[i]) {
 		return nil
 	}
 	q := Query{Table: t, Column: t.Label, Of: -1, Order: i, Desc: true, Limit: 1}
@@ -498,8 +498,8 @@ func (d *drawer) compare() *Program {
 		more = b
 	}
 	slots := d.about(t)
-	slots["x"], slots["y"], slots["attr"] = d.called(t, a), d.called(t, b), t.Columns[i].said()
-	p := q.program("compare", slots, Answer{Form: "text", Values: []string{t.named(more)}})
+	slots["x"], slots["y"], slots["attr"] = d.nameInRequest(t, a), d.nameInRequest(t, b), t.Columns[i].caption()
+	p := q.program("compare", slots, Answer{Form: "text", Values: []string{t.rowLabel(more)}})
 	label := q.column(t.Label, -1, t.Columns[t.Label].Ref != nil)
 	if t.Columns[t.Label].Ref != nil {
 		return nil
@@ -511,7 +511,7 @@ func (d *drawer) compare() *Program {
 }
 
 func (d *drawer) yesNo() *Program {
-	t, where, phrase := d.filtered(1 + d.r.IntN(2))
+	t, where, phrase := d.drawFilter(1 + d.r.IntN(2))
 	if t == nil {
 		return nil
 	}
@@ -551,12 +551,12 @@ func (d *drawer) missing() *Program {
 			d.one, d.many, d.looked = "", "", nil
 		}
 		slots := d.about(t)
-		slots["attr"] = t.Columns[i].said()
+		slots["attr"] = t.Columns[i].caption()
 		pattern := "missing"
 		if t.Columns[i].No != "" && !t.hasFlags(i) { // what it means that there is none
 			pattern, slots["filter"] = "list", t.Columns[i].No
 		}
-		if a := (Answer{Form: "list", Values: shown(q.Run())}); !repeats(a.Values) {
+		if a := (Answer{Form: "list", Values: valueTexts(q.Run())}); !repeats(a.Values) {
 			return q.program(pattern, slots, a)
 		}
 		return nil
@@ -571,7 +571,7 @@ func (d *drawer) missing() *Program {
 			from.Rows,
 			func(o []any) bool { return o[column] != nil && equal(o[column], row[t.Key]) },
 		) {
-			names = append(names, t.named(row))
+			names = append(names, t.rowLabel(row))
 		}
 	}
 	if len(names) == 0 || len(names) > mostListed || repeats(names) {
@@ -579,7 +579,7 @@ func (d *drawer) missing() *Program {
 	}
 	slots := d.about(t)
 	slots["others"] = from.Many
-	label := t.stored(t.Label, "")
+	label := t.columnExpr(t.Label, "")
 	refers := Ident(from.Columns[column].Name)
 	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s NOT IN (SELECT %s FROM %s WHERE %s IS NOT NULL)",
 		label, Ident(t.Name), Ident(t.Columns[t.Key].Name), refers, Ident(from.Name), refers)

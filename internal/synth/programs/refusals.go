@@ -25,7 +25,7 @@ func (d *drawer) nobody() *Program {
 	search := []Cond{{t.Label, -1, Has, name}}
 	slots := d.about(t)
 	i := pick(d.r, props)
-	slots["x"], slots["attr"] = name, t.Columns[i].said()
+	slots["x"], slots["attr"] = name, t.Columns[i].caption()
 	p := &Program{
 		pattern: "lookup",
 		slots:   slots,
@@ -37,7 +37,7 @@ func (d *drawer) nobody() *Program {
 		p.Steps = append(p.Steps, Step{SQL: "SELECT * FROM " + Ident(t.Name) + filter(t, []Cond{{t.Label, -1, Has, last}})})
 	}
 	if v := d.another(t, i, nil); v != nil && d.r.IntN(2) == 0 {
-		if _, said, _ := d.written(t.Columns[i], v, t.Rows[0]); said != "" {
+		if _, said, _ := d.literalOf(t.Columns[i], v, t.Rows[0]); said != "" {
 			p.pattern, slots["v"] = "set", said
 		}
 	}
@@ -61,7 +61,7 @@ func (d *drawer) unknown() *Program {
 	case filter:
 		p.slots["filter"] = said
 	default:
-		if p.slots["attr"] = c.said(); p.pattern == "set" || p.pattern == "set_all" {
+		if p.slots["attr"] = c.caption(); p.pattern == "set" || p.pattern == "set_all" {
 			p.slots["v"] = said
 		}
 	}
@@ -73,7 +73,7 @@ func (d *drawer) unknown() *Program {
 		of = "the " + p.slots["many"]
 	}
 	p.Steps, p.Result, p.Tables, p.alphabetical, p.Free = nil, nil, []*Table{t}, false, false
-	p.Answer = Answer{Form: "unknown", Values: []string{"The " + c.said() + " of " + of + " is not recorded."}}
+	p.Answer = Answer{Form: "unknown", Values: []string{"The " + c.caption() + " of " + of + " is not recorded."}}
 	d.looked = nil
 	return p
 }
@@ -87,7 +87,7 @@ func (d *drawer) foreign(t *Table, number, condition bool) (c Column, said strin
 	for range 4 * tries {
 		index := d.r.IntN(len(all))
 		from := pick(d.r, all[index].Tables)
-		if index == own || Held(index) != (own >= 0 && Held(own)) || from.Link != "" ||
+		if index == own || IsHeldOut(index) != (own >= 0 && IsHeldOut(own)) || from.Link != "" ||
 			slices.Contains([]string{"person", "anyone"}, from.Columns[0].sort()) != persons {
 			continue
 		}
@@ -103,11 +103,11 @@ func (d *drawer) foreign(t *Table, number, condition bool) (c Column, said strin
 		switch said := c.show(v); {
 		case !condition:
 			return c, said, true
-		case ordered(c) && d.r.IntN(3) > 0: // most conditions are no bounds
+		case isOrdered(c) && d.r.IntN(3) > 0: // most conditions are no bounds
 			continue
-		case ordered(c) && d.r.IntN(2) == 0:
+		case isOrdered(c) && d.r.IntN(2) == 0:
 			return c, strings.ReplaceAll(c.morePhrase(), "{v}", said), true
-		case ordered(c):
+		case isOrdered(c):
 			return c, strings.ReplaceAll(c.lessPhrase(), "{v}", said), true
 		default:
 			return c, put(c.withPhrase(), said), true
@@ -118,10 +118,10 @@ func (d *drawer) foreign(t *Table, number, condition bool) (c Column, said strin
 
 // tells reports whether a table has a column that is called as a property is, or that might stand for it.
 func (d *drawer) tells(c Column) bool {
-	words := tokens(c.said() + " " + Words(c.Name))
+	words := tokens(c.caption() + " " + Words(c.Name))
 	return slices.ContainsFunc(d.w.Tables, func(t *Table) bool {
 		return slices.ContainsFunc(t.Columns, func(o Column) bool {
-			there := tokens(o.said() + " " + Words(o.Name) + " " + t.One)
+			there := tokens(o.caption() + " " + Words(o.Name) + " " + t.One)
 			return slices.ContainsFunc(words, func(w token) bool {
 				return !slices.Contains(grammar(), w.word) && (there.hasStems(spoken{w}) || there.any(like(w)))
 			})
@@ -132,8 +132,8 @@ func (d *drawer) tells(c Column) bool {
 // isOfPersons reports whether a table's things are called as people are: by two words without a digit.
 func (t *Table) isOfPersons() bool {
 	return t.Label >= 0 && len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []any) bool {
-		name := strings.Fields(t.named(row))
-		return len(name) != 2 || strings.ContainsAny(t.named(row), "0123456789'&") || strings.ToUpper(name[1][:1]) != name[1][:1]
+		name := strings.Fields(t.rowLabel(row))
+		return len(name) != 2 || strings.ContainsAny(t.rowLabel(row), "0123456789'&") || strings.ToUpper(name[1][:1]) != name[1][:1]
 	})
 }
 
@@ -194,8 +194,8 @@ func conditional() []string {
 	return []string{"count", "list", "yes_no", "sum", "avg", "min", "max", "best", "best_super", "set_all", "remove_all"}
 }
 
-// said are the slots of a program in a split.
-func (p *Program) said(split string) map[string]string {
+// slotTexts are the slots of a program in a split.
+func (p *Program) slotTexts(split string) map[string]string {
 	way, err := strconv.Atoi(p.slots["place"])
 	if err != nil {
 		return p.slots
@@ -233,8 +233,8 @@ func (d *drawer) cannot() *Program {
 		{"find out from {x} what the {attr} is", "talk to people"},
 	})
 	slots := d.about(t)
-	slots["x"] = t.called(row)
-	slots["verb"] = strings.NewReplacer("{x}", slots["x"], "{attr}", t.Columns[pick(d.r, props)].said()).Replace(deed[0])
+	slots["x"] = t.nameInRequest(row)
+	slots["verb"] = strings.NewReplacer("{x}", slots["x"], "{attr}", t.Columns[pick(d.r, props)].caption()).Replace(deed[0])
 	return &Program{
 		pattern: "cannot",
 		slots:   slots,

@@ -41,7 +41,7 @@ func TestRefusals(t *testing.T) {
 				words := strings.Fields(strings.TrimPrefix(strings.Split(p.Answer.Values[0], " of ")[0], "The "))
 				for _, table := range w.Tables {
 					for _, c := range table.Columns {
-						if c.said() == strings.Join(words, " ") {
+						if c.caption() == strings.Join(words, " ") {
 							t.Errorf("%s: %s is recorded", task.Task, c.Name)
 						}
 					}

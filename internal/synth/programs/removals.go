@@ -20,7 +20,7 @@ func (d *drawer) remove() *Program {
 		Steps: d.changing(t, where, true, func(where []Cond) Step {
 			return Step{SQL: "DELETE FROM " + Ident(t.Name) + filter(t, where), Writes: true}
 		}),
-		Tables: involved(t, where),
+		Tables: tablesOf(t, where),
 	}
 }
 
@@ -37,7 +37,7 @@ func (w *World) refers(t *Table, row []any) bool {
 }
 
 func (d *drawer) removeAll() *Program {
-	t, where, phrase := d.filtered(1 + d.r.IntN(2))
+	t, where, phrase := d.drawFilter(1 + d.r.IntN(2))
 	if t == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ func Understand(tables []*Table) {
 // understand reads one column that names nothing in another table.
 func (t *Table) understand(i int) {
 	c := &t.Columns[i]
-	words := spelled(strings.Fields(Words(c.Name)))
+	words := spellOut(strings.Fields(Words(c.Name)))
 	if len(words) == 0 {
 		return
 	}
@@ -37,7 +37,7 @@ func (t *Table) understand(i int) {
 	empty := slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] == nil })
 	switch {
 	case c.Kind == Date:
-		c.dated(words, empty)
+		c.addDatePhrases(words, empty)
 	case c.Kind == Number && t.isFlag(i) && !isAmount(words):
 		c.Bool = true
 		c.flag(words)
@@ -46,12 +46,12 @@ func (t *Table) understand(i int) {
 	case c.Kind == Number && isCode(words, c.Name):
 		c.Label = true
 	case c.Kind == Number:
-		c.measured(words)
+		c.addNumberPhrases(words)
 	}
 }
 
-// spelled has abbreviations written out, as people say them.
-func spelled(words []string) []string {
+// spellOut has abbreviations written out, as people say them.
+func spellOut(words []string) []string {
 	long := map[string]string{
 		"dept": "department", "qty": "quantity", "addr": "address", "tel": "phone", "num": "number", "est": "estimated",
 		"desc": "description", "cat": "category", "emp": "employee", "cust": "customer", "mgr": "manager", "amt": "amount",
@@ -163,8 +163,8 @@ func participle(words []string) string {
 	return ""
 }
 
-// dated gives a column of days its phrases.
-func (c *Column) dated(words []string, empty bool) {
+// addDatePhrases gives a column of days its phrases.
+func (c *Column) addDatePhrases(words []string, empty bool) {
 	done := participle(words)
 	if done == "" {
 		said := strings.Join(words, " ")
@@ -201,8 +201,8 @@ func (c *Column) dated(words []string, empty bool) {
 	}
 }
 
-// measured gives a column of numbers its phrases: its unit is not said, money is paid, and what is counted is counted.
-func (c *Column) measured(words []string) {
+// addNumberPhrases gives a column of numbers its phrases: its unit is not said, money is paid, and what is counted is counted.
+func (c *Column) addNumberPhrases(words []string) {
 	units := []string{"eur", "euro", "euros", "usd", "gbp", "chf", "dollars", "cents", "cm", "mm", "km", "kg", "lbs", "ml", "min",
 		"mins", "pct", "percent", "hrs", "sqm", "m2", "m3", "kw", "kwh", "litres", "liters"}
 	said := slices.Clone(words)
@@ -265,14 +265,14 @@ func (c *Column) measured(words []string) {
 
 // refers gives a column that names things of another table its phrases.
 func (c *Column) refers(empty bool) {
-	said := strings.Fields(c.said())
+	said := strings.Fields(c.caption())
 	if len(said) == 0 {
 		return
 	}
 	for len(said) > 1 && slices.Contains(marks(), said[len(said)-1]) {
 		said = said[:len(said)-1]
 	}
-	said = spelled(said)
+	said = spellOut(said)
 	if key := c.Ref.Key; key >= 0 && strings.EqualFold(c.Name, c.Ref.Columns[key].Name) { // sku, of a bike
 		said = strings.Fields(c.Ref.One)
 	}

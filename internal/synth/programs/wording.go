@@ -39,24 +39,24 @@ type form struct {
 	read   func(a Answer) string
 }
 
-func joined(a Answer) string { return strings.Join(a.Values, ", ") }
+func joinValues(a Answer) string { return strings.Join(a.Values, ", ") }
 
 func perLine(a Answer) string { return strings.Join(a.Values, "\n") }
 
-func last(a Answer) string { return "ANSWER: " + joined(a) }
+func last(a Answer) string { return "ANSWER: " + joinValues(a) }
 
 // forms are the ways in which an answer of some form is asked for.
 func forms(of string) []form {
-	none := form{"", joined}
+	none := form{"", joinValues}
 	switch of {
 	case "number":
-		return []form{none, none, {"number", joined}, {"number", joined}, {"last", last}}
+		return []form{none, none, {"number", joinValues}, {"number", joinValues}, {"last", last}}
 	case "text":
-		return []form{none, none, {"text", joined}, {"last", last}}
+		return []form{none, none, {"text", joinValues}, {"last", last}}
 	case "list":
-		return []form{none, {"comma", joined}, {"lines", perLine}}
+		return []form{none, {"comma", joinValues}, {"lines", perLine}}
 	case "yes_no":
-		return []form{none, {"yes_no", joined}}
+		return []form{none, {"yes_no", joinValues}}
 	}
 	return []form{none}
 }
@@ -175,7 +175,7 @@ func (p *Program) say(
 	split string,
 	typed func(*rand.Rand, string) string,
 ) (text, answer string, checks []scenario.Check) {
-	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.said(split))
+	text = fill(typed(r, pick(r, wordings()[p.pattern][split])), p.slotTexts(split))
 	if p.Answer.Form == "" {
 		return text, done, nil
 	}
@@ -187,23 +187,23 @@ func (p *Program) say(
 	switch a.Form {
 	case "unknown":
 		none := `(?i)\b(?:no|not|isn't|aren't|doesn't|don't|unknown|cannot|can't)\b`
-		return text, joined(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &none}}
 	case "cannot":
 		refusal := `(?i)can't|cannot|can not|unable|not able|no tool|none of|don't have|isn't possible|not possible`
-		return text, joined(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &refusal}}
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &refusal}}
 	case "lines":
 		lines := strings.Join(a.Values, "\n")
 		return text, lines, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &lines}}
 	case "left":
 		nothing := `(?i)already (?:there|exist|in|on|present|has|have)|nothing (?:was|is|has|to)|unchanged|no changes?|` +
 			`not (?:below|less|lower|under|changed|added|updated)|did(?:n't| not)|was(?:n't| not)`
-		return text, joined(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Regex: &nothing}}
 	case "question":
 		mark := "?"
-		return text, joined(a), []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
+		return text, joinValues(a), []scenario.Check{{Type: scenario.AnswerCheck, Contains: &mark}}
 	}
 	if p.pattern == "list" && a.Order && p.alphabetical && r.IntN(2) == 0 {
-		sortedText := joined(a)
+		sortedText := joinValues(a)
 		text = follow(text, pick(r, manners()["sorted"][split]))
 		return text, sortedText, []scenario.Check{{Type: scenario.AnswerCheck, Equals: &sortedText}}
 	}
@@ -221,7 +221,7 @@ func (p *Program) say(
 
 // isASCII reports whether the values are in ASCII, so that there is one alphabetical order.
 func (a Answer) isASCII() bool {
-	return strings.IndexFunc(joined(a), func(r rune) bool { return r > unicode.MaxASCII }) < 0
+	return strings.IndexFunc(joinValues(a), func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
 // isAlphabetical reports whether the values are in one order whether capitals count or not: B before a is in none.
@@ -235,7 +235,7 @@ func (a Answer) check(ask, answer string) scenario.Check {
 	c := scenario.Check{Type: scenario.AnswerCheck}
 	switch {
 	case strings.Contains(ask, "ANSWER: "):
-		text := `(?m)^ANSWER: *` + regexp.QuoteMeta(joined(a)) + `\.?\s*\z`
+		text := `(?m)^ANSWER: *` + regexp.QuoteMeta(joinValues(a)) + `\.?\s*\z`
 		c.Regex = &text
 	case a.Form == "number":
 		c.Number, c.Tolerance = scenario.NumberIn(a.Values[0]), 0.005 // made of digits

@@ -211,10 +211,10 @@ func TestMistype(t *testing.T) {
 func TestNounsOfColumns(t *testing.T) {
 	born := Column{Name: "born", Kind: Number, Says: "year of birth"}
 	for got, want := range map[string]string{
-		born.said():                        "year of birth",
-		born.withPhrase():                  "with the year of birth {v}",
-		born.lessPhrase():                  "with a year of birth below {v}",
-		(Column{Name: "doctor_id"}).said(): "doctor",
+		born.caption():                        "year of birth",
+		born.withPhrase():                     "with the year of birth {v}",
+		born.lessPhrase():                     "with a year of birth below {v}",
+		(Column{Name: "doctor_id"}).caption(): "doctor",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -100,7 +100,7 @@ func singular(noun string) string {
 	switch {
 	case noun == "people" || noun == "persons":
 		return "person"
-	case slices.Contains(uncounted(), noun):
+	case slices.Contains(uncountedNouns(), noun):
 		return noun
 	case strings.HasSuffix(noun, "ies") && len(noun) > 4:
 		return noun[:len(noun)-3] + "y"
@@ -116,8 +116,8 @@ func endsIn(word string, endings ...string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(word, e) })
 }
 
-// uncounted are nouns with one form.
-func uncounted() []string {
+// uncountedNouns are nouns with one form.
+func uncountedNouns() []string {
 	return strings.Fields("aircraft staff stock equipment furniture luggage sheep fish series species crew personnel")
 }
 
@@ -129,7 +129,7 @@ func plural(noun string) string {
 		return noun[:len(noun)-1] + "ies"
 	case endsIn(noun, "s", "x", "ch", "sh"):
 		return noun + "es"
-	case slices.Contains(uncounted(), noun):
+	case slices.Contains(uncountedNouns(), noun):
 		return noun
 	}
 	return noun + "s"
@@ -157,17 +157,17 @@ func Nouns(table string) (one, many string) {
 	return strings.TrimSpace(before + " " + one), strings.TrimSpace(before + " " + many)
 }
 
-// named is how people call a row: its label, or where that refers to another table, that one's.
-func (t *Table) named(row []any) string {
+// rowLabel is how people call a row: its label, or where that refers to another table, that one's.
+func (t *Table) rowLabel(row []any) string {
 	if t.Label < 0 {
 		return ""
 	}
 	return t.show(t.Label, row)
 }
 
-// called is how people call a row in a request: by its name, or where that is a number, by the noun and the number.
-func (t *Table) called(row []any) string {
-	name := t.named(row)
+// nameInRequest is how people call a row in a request: by its name, or where that is a number, by the noun and the number.
+func (t *Table) nameInRequest(row []any) string {
+	name := t.rowLabel(row)
 	switch {
 	case name != "" && strings.Trim(name, "0123456789") == "":
 		return t.One + " " + name
@@ -190,7 +190,7 @@ func (t *Table) show(column int, row []any) string {
 		return c.show(row[column])
 	}
 	if to := c.Ref.byKey(row[column]); to != nil {
-		return c.Ref.named(to)
+		return c.Ref.rowLabel(to)
 	}
 	return ""
 }
@@ -216,8 +216,8 @@ func (c Column) units(v any) any {
 	return v
 }
 
-// said is what people call the column.
-func (c Column) said() string {
+// caption is what people call the column.
+func (c Column) caption() string {
 	if c.Says != "" {
 		return c.Says
 	}
@@ -292,7 +292,7 @@ func (c Column) withPhrase() string {
 	if c.With != "" {
 		return c.With
 	}
-	words := c.said()
+	words := c.caption()
 	if c.Several {
 		return `for which "{v}" is noted`
 	}
@@ -324,9 +324,9 @@ func (c Column) morePhrase() string {
 	case c.More != "":
 		return c.More
 	case c.Kind == Date:
-		return "with " + article(c.said()) + " after {v}"
+		return "with " + article(c.caption()) + " after {v}"
 	}
-	return "with " + article(c.said()) + " above {v}"
+	return "with " + article(c.caption()) + " above {v}"
 }
 
 func (c Column) lessPhrase() string {
@@ -334,7 +334,7 @@ func (c Column) lessPhrase() string {
 	case c.Less != "":
 		return c.Less
 	case c.Kind == Date:
-		return "with " + article(c.said()) + " before {v}"
+		return "with " + article(c.caption()) + " before {v}"
 	}
-	return "with " + article(c.said()) + " below {v}"
+	return "with " + article(c.caption()) + " below {v}"
 }

@@ -17,7 +17,7 @@ func rowCalled(t *testing.T, table *Table, name string) []any {
 	whole, part := [][]any(nil), [][]any(nil)
 	for _, row := range table.Rows {
 		switch {
-		case strings.EqualFold(table.called(row), name):
+		case strings.EqualFold(table.nameInRequest(row), name):
 			whole = append(whole, row)
 		case slices.ContainsFunc(row, func(v any) bool { return strings.Contains(strings.ToLower(Show(v)), plain) }):
 			part = append(part, row)
@@ -43,7 +43,7 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 				continue
 			}
 			table := p.Tables[0]
-			i := slices.IndexFunc(table.Columns, func(c Column) bool { return c.said() == p.slots["attr"] })
+			i := slices.IndexFunc(table.Columns, func(c Column) bool { return c.caption() == p.slots["attr"] })
 			c := table.Columns[i]
 			if c.Kind == Date { // said in another form
 				continue
@@ -84,7 +84,7 @@ func TestChangesAreWhatIsSaid(t *testing.T) {
 					t.Errorf("%s by %s: from %s to %s", p.pattern, p.slots["v"], before, after)
 				}
 			case c.Ref != nil:
-				if to := c.Ref.byKey(number(after)); to == nil || c.Ref.named(to) != p.slots["v"] {
+				if to := c.Ref.byKey(number(after)); to == nil || c.Ref.rowLabel(to) != p.slots["v"] {
 					t.Errorf("%s to %s: it is %s", p.pattern, p.slots["v"], after)
 				}
 			case c.Bool:

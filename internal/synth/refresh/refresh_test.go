@@ -98,8 +98,8 @@ func TestTouch(t *testing.T) {
 		{"without a call", gold(), nil, "", true},
 	} {
 		got := Touch(tc.s, tc.before, now)
-		if why := strings.Join(got.Why(), "; "); why != tc.want || got.Any() != (tc.want != "") || Known(tc.s, tc.before) != tc.known {
-			t.Errorf("%s: %q, known %v", tc.name, why, Known(tc.s, tc.before))
+		if why := strings.Join(got.Why(), "; "); why != tc.want || got.Any() != (tc.want != "") || HasProvenance(tc.s, tc.before) != tc.known {
+			t.Errorf("%s: %q, known %v", tc.name, why, HasProvenance(tc.s, tc.before))
 		}
 	}
 	s := made(gold("a", "b"), "1", map[string]string{"a": "0", "b": "0"})

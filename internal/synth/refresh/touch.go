@@ -39,9 +39,9 @@ func (t Touched) Why() (why []string) {
 	return append(why, t.Newer...)
 }
 
-// Known reports whether it can be told of a scenario what it was made with: by its provenance, or by the hashes of an
+// HasProvenance reports whether it can be told of a scenario what it was made with: by its provenance, or by the hashes of an
 // earlier catalog.
-func Known(s scenario.Scenario, before map[string]string) bool {
+func HasProvenance(s scenario.Scenario, before map[string]string) bool {
 	return s.Provenance != nil && len(s.Provenance.Tools) > 0 || before != nil || len(toolsOf(s)) == 0
 }
 

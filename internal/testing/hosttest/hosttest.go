@@ -16,8 +16,8 @@ func Quiet(t *testing.T) *host.Host {
 	return &host.Host{Talk: sanitize.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
 }
 
-// Heard is a Quiet host, with what it says.
-func Heard(t *testing.T) (*host.Host, *strings.Builder) {
+// WithOutput is a Quiet host, with what it says.
+func WithOutput(t *testing.T) (*host.Host, *strings.Builder) {
 	var said strings.Builder
 	h := Quiet(t)
 	h.Talk = sanitize.New(&said)

@@ -52,8 +52,8 @@ func inOrder(messages []chat.Message) (out []chat.Message, at []int) {
 	return out, at
 }
 
-// asGiven gives spans the places that their messages had before inOrder.
-func asGiven(rows []Sequence, at []int) {
+// restoreOrder gives spans the places that their messages had before inOrder.
+func restoreOrder(rows []Sequence, at []int) {
 	if at == nil {
 		return
 	}

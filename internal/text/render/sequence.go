@@ -237,7 +237,7 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the conversation has no assistant message to train on"}
 	}
 	rows, err := maskLoss(append(out, s.row()), messages)
-	asGiven(rows, c.at)
+	restoreOrder(rows, c.at)
 	return rows, err
 }
 

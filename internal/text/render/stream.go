@@ -42,9 +42,9 @@ func (r *Reader) WithoutCalls() *Reader {
 	return r
 }
 
-// Held makes r, which has read nothing yet, one of a completion that is held to calls of a frame: calls are told of while they are written. In
+// WithFrame makes r, which has read nothing yet, one of a completion that is held to calls of a frame: calls are told of while they are written. In
 // the harmony form nothing changes.
-func (r *Reader) Held(f toolcall.Frame) *Reader {
+func (r *Reader) WithFrame(f toolcall.Frame) *Reader {
 	if r.WithoutCalls().noCalls {
 		r.framed = f.Reader()
 	}

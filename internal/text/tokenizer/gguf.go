@@ -48,7 +48,7 @@ func New(o Options) (*Tokenizer, error) {
 			added = append(added, AddedToken{ID: int32(i), Content: token, Special: special})
 		}
 	}
-	t.setAdded(added)
+	t.setAddedTokens(added)
 	if o.AddBOS && t.valid(o.BOS) {
 		t.prefix = []int32{o.BOS}
 	}
@@ -64,7 +64,7 @@ func New(o Options) (*Tokenizer, error) {
 	case "gemma4":
 		err = t.gemma(o, types)
 	default:
-		err = notSupported("the tokenizer model", o.Model, "gemma4, gpt2, llama")
+		err = supportError("the tokenizer model", o.Model, "gemma4, gpt2, llama")
 	}
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (t *Tokenizer) byteLevel(o Options) error {
 	pre, ok := preTokenizers()[o.PreTokenizer]
 	if !ok {
 		names := slices.Sorted(maps.Keys(preTokenizers()))
-		return notSupported("the pre-tokenizer", o.PreTokenizer, strings.Join(names[1:], ", "))
+		return supportError("the pre-tokenizer", o.PreTokenizer, strings.Join(names[1:], ", "))
 	}
 	for _, expression := range pre.split {
 		t.stages = append(t.stages, mustSplit(expression))
@@ -229,7 +229,7 @@ func badVocabulary(format string, args ...any) error {
 	}
 }
 
-func notSupported(what, name, supported string) error {
+func supportError(what, name, supported string) error {
 	return &fault.Error{
 		Code: fault.CodeUsage, What: "cannot build the tokenizer", Why: fmt.Sprintf("%s %q is not supported", what, name),
 		Next: "use a model for which it is one of " + supported,

@@ -395,7 +395,7 @@ func (b *builder) addTokens(t *Tokenizer, added []AddedToken) {
 			next = max(next, int(id)) + 1
 		}
 	}
-	t.setAdded(added)
+	t.setAddedTokens(added)
 }
 
 // postProcessor returns the ids that go before and behind a text.

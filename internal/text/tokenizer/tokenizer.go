@@ -232,8 +232,8 @@ func (t *Tokenizer) IsAdded(id int32) bool { return t.valid(id) && t.added[id] }
 
 func (t *Tokenizer) valid(id int32) bool { return id >= 0 && int(id) < len(t.tokens) }
 
-// setAdded takes the added tokens, whose ids are in the vocabulary.
-func (t *Tokenizer) setAdded(added []AddedToken) {
+// setAddedTokens takes the added tokens, whose ids are in the vocabulary.
+func (t *Tokenizer) setAddedTokens(added []AddedToken) {
 	t.texts = append([]string(nil), t.tokens...)
 	t.special, t.added, t.barred = make([]bool, len(t.tokens)), make([]bool, len(t.tokens)), make([]bool, len(t.tokens))
 	normal := func(a AddedToken) string {

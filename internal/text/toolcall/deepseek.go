@@ -41,18 +41,18 @@ func deepseekFormats() []Format {
 	gemma4 := gemma{open: "<|tool_call>", shut: "<tool_call|>", quote: `<|"|>`}
 	dsMarks := []string{dsSection, dsCall}
 	return []Format{
-		{name: "deepseek_v3", also: []string{"deepseek_r1"}, blank: space, id: callID, machine: newTagged(deepseek), marks: dsMarks,
+		{name: "deepseek_v3", also: []string{"deepseek_r1"}, blank: space, id: callID, machine: newTagMachine(deepseek), marks: dsMarks,
 			frame: Frame{Open: dsSection + dsCall + "function" + dsSeparator, Middle: "\n```json\n", Close: "\n```" + dsCallEnd + dsSectionEnd}},
-		{name: "deepseek_v31", blank: space, id: callID, machine: newTagged(deepseek), marks: dsMarks,
+		{name: "deepseek_v31", blank: space, id: callID, machine: newTagMachine(deepseek), marks: dsMarks,
 			frame: Frame{Open: dsSection + dsCall, Middle: dsSeparator, Close: dsCallEnd + dsSectionEnd}},
-		{name: "deepseek_v32", lead: 2, blank: space, id: callID, machine: newTagged(dsmlTags)},
-		{name: "deepseek_v4", lead: 2, blank: space, id: callID, machine: newTagged(dsmlTags)},
-		{name: "kimi_k2", also: []string{"kimi"}, blank: space, id: kimiID, validID: isKimiID, machine: newTagged(kimi), marks: []string{kimiSection, kimiCall},
+		{name: "deepseek_v32", lead: 2, blank: space, id: callID, machine: newTagMachine(dsmlTags)},
+		{name: "deepseek_v4", lead: 2, blank: space, id: callID, machine: newTagMachine(dsmlTags)},
+		{name: "kimi_k2", also: []string{"kimi"}, blank: space, id: kimiID, validID: isKimiID, machine: newTagMachine(kimi), marks: []string{kimiSection, kimiCall},
 			frame: Frame{Open: kimiSection + kimiCall + "functions.", Middle: ":0" + kimiArguments, Close: kimiCallEnd + kimiSectionEnd}},
-		{name: "lfm2", blank: space, id: callID, machine: newTagged(lfm2)},
-		{name: "olmo3", blank: space, id: callID, machine: newTagged(olmo)},
-		{name: "functiongemma", blank: space, id: callID, machine: newTagged(function.tags())},
-		{name: "gemma4", blank: space, id: callID, machine: newTagged(gemma4.tags())},
+		{name: "lfm2", blank: space, id: callID, machine: newTagMachine(lfm2)},
+		{name: "olmo3", blank: space, id: callID, machine: newTagMachine(olmo)},
+		{name: "functiongemma", blank: space, id: callID, machine: newTagMachine(function.tags())},
+		{name: "gemma4", blank: space, id: callID, machine: newTagMachine(gemma4.tags())},
 	}
 }
 

@@ -145,13 +145,13 @@ func (w *walk) types(schema []byte, depth int) (out []string) {
 		out = append(out, w.types(part, depth-1)...)
 	}
 	if len(out) == 0 {
-		out = n.meant()
+		out = n.inferType()
 	}
 	return out
 }
 
-// meant is the type of a schema that names none, by the words that say something of one type alone.
-func (n *node) meant() []string {
+// inferType is the type of a schema that names none, by the words that say something of one type alone.
+func (n *node) inferType() []string {
 	switch {
 	case n.Properties != nil || n.Additional != nil || n.Required != nil:
 		return []string{"object"}
@@ -209,7 +209,7 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 				c.repairs = append(c.repairs, repair.PythonLiteral)
 				return word
 			}
-			if mended, kinds, ok := t.mended(want, string(value)); ok {
+			if mended, kinds, ok := t.repairValue(want, string(value)); ok {
 				c.repairs = append(c.repairs, kinds...)
 				return mended
 			}
@@ -230,8 +230,8 @@ func (t *types) typedValue(tool, parameter, text, marked string, c *call) string
 	return quote(text)
 }
 
-// mended makes a number, an object or an array of a text that almost is one: as Python writes it, else as package repair can.
-func (t *types) mended(want, text string) (string, []repair.Kind, bool) {
+// repairValue makes a number, an object or an array of a text that almost is one: as Python writes it, else as package repair can.
+func (t *types) repairValue(want, text string) (string, []repair.Kind, bool) {
 	if !t.mend || text == "" {
 		return "", nil, false
 	}

@@ -49,7 +49,7 @@ type tagged struct {
 	fallback int // behind the first closing tag inside a string; 0 is none
 }
 
-func newTagged(t tags) func() machine {
+func newTagMachine(t tags) func() machine {
 	return func() machine {
 		outer := append([]string{t.open}, t.section...)
 		outer = append(outer, t.sectionEnd...)

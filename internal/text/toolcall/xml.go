@@ -23,12 +23,12 @@ func tagFormats() []Format {
 		open: "<invoke name=", shut: "</invoke>", value: minimaxParameters.marks(), body: minimaxParameters.body}
 	glm := tags{open: "<tool_call>", shut: "</tool_call>", value: valueMarks{"<arg_value>", "</arg_value>"}, body: glmBody}
 	return []Format{
-		{name: "hermes", also: []string{"qwen2.5", "qwen3", "qwen3_json"}, lead: 1, blank: space, id: callID, machine: newTagged(hermes),
+		{name: "hermes", also: []string{"qwen2.5", "qwen3", "qwen3_json"}, lead: 1, blank: space, id: callID, machine: newTagMachine(hermes),
 			frame: Frame{Open: "<tool_call>\n" + nameKey, Middle: argumentsKey, Close: "}\n</tool_call>", Between: "\n"},
 			marks: []string{"<tool_call>"}},
-		{name: "qwen3_coder", also: []string{"qwen3_xml", "nemotron_v3"}, lead: 2, blank: space, id: callID, machine: newTagged(coder)},
-		{name: "glm45", also: []string{"glm46", "glm47", "glm"}, lead: 1, blank: space, id: callID, machine: newTagged(glm)},
-		{name: "minimax_m2", also: []string{"minimax"}, lead: 1, blank: space, id: callID, machine: newTagged(minimax)},
+		{name: "qwen3_coder", also: []string{"qwen3_xml", "nemotron_v3"}, lead: 2, blank: space, id: callID, machine: newTagMachine(coder)},
+		{name: "glm45", also: []string{"glm46", "glm47", "glm"}, lead: 1, blank: space, id: callID, machine: newTagMachine(glm)},
+		{name: "minimax_m2", also: []string{"minimax"}, lead: 1, blank: space, id: callID, machine: newTagMachine(minimax)},
 	}
 }
 

@@ -216,8 +216,8 @@ func (g *Gate) askFor(ctx context.Context, q Question, advice string) Decision {
 	return d
 }
 
-// Unused returns the rules that match no tool, as "deny github/delet_repo": a misspelt deny rule denies nothing.
-func (g *Gate) Unused() []string {
+// UnusedRules returns the rules that match no tool, as "deny github/delet_repo": a misspelt deny rule denies nothing.
+func (g *Gate) UnusedRules() []string {
 	var out []string
 	for _, l := range []struct {
 		key   string
@@ -245,9 +245,9 @@ func (g *Gate) Refusal(name string) string {
 	return ""
 }
 
-// Unanswered are the rules that have to change so that nobody need be asked: those to take out of ask, and those to add
+// RulesToChange are the rules that have to change so that nobody need be asked: those to take out of ask, and those to add
 // to allow, where a server's name stands for all of its tools. Both are empty where there is somebody to ask.
-func (g *Gate) Unanswered() (ask, allow []string) {
+func (g *Gate) RulesToChange() (ask, allow []string) {
 	if g.prompter != nil {
 		return nil, nil
 	}

@@ -179,7 +179,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestUnused(t *testing.T) {
 	g := gate(t, Options{Deny: []string{"calc", "clac"}, Ask: []string{"files/*"}, Allow: []string{"files/raed"}})
-	if got, want := g.Unused(), []string{"deny clac", "allow files/raed"}; !slices.Equal(got, want) {
+	if got, want := g.UnusedRules(), []string{"deny clac", "allow files/raed"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -125,7 +125,7 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
 // answered already.
 func (t *Terminal) forget() error {
 	if t.tty != nil {
-		dropTyped(t.tty)
+		dropInput(t.tty)
 	}
 	select {
 	case l := <-t.pending:

@@ -21,7 +21,7 @@ func TestUnansweredIsAllThatIsMissing(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		ask, allow := before.Unanswered()
+		ask, allow := before.RulesToChange()
 		o.Ask = slices.DeleteFunc(slices.Clone(o.Ask), func(rule string) bool { return slices.Contains(ask, rule) })
 		o.Allow = append(o.Allow, allow...)
 		after, err := New(o)
@@ -41,7 +41,7 @@ func TestUnansweredIsAllThatIsMissing(t *testing.T) {
 		o.Prompter = YesToAll{}
 		if g, err := New(o); err != nil {
 			r.Fatal(err)
-		} else if ask, allow := g.Unanswered(); ask != nil || allow != nil {
+		} else if ask, allow := g.RulesToChange(); ask != nil || allow != nil {
 			r.Fatalf("with somebody to ask: %q, %q", ask, allow)
 		}
 	})

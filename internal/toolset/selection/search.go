@@ -33,9 +33,9 @@ func NewSearch(inner environment.Tools, tools []chat.Tool) *Search {
 	return s
 }
 
-// SearchNeeded reports whether a tool list of numTokens takes more than share of a context of that many tokens, so that it
+// NeedsSearch reports whether a tool list of numTokens takes more than share of a context of that many tokens, so that it
 // should be searched rather than shown.
-func SearchNeeded(numTokens, context int, share float64) bool {
+func NeedsSearch(numTokens, context int, share float64) bool {
 	return float64(numTokens) > share*float64(context)
 }
 
@@ -62,9 +62,9 @@ type SearchSession struct {
 	offered []chat.Tool
 }
 
-// Offered is what can be called now: ToolList and what was found, in the order of finding. An endpoint that takes the
+// CallableTools is what can be called now: ToolList and what was found, in the order of finding. An endpoint that takes the
 // list of tools with each request is given this one.
-func (s *SearchSession) Offered() []chat.Tool { return slices.Clone(s.offered) }
+func (s *SearchSession) CallableTools() []chat.Tool { return slices.Clone(s.offered) }
 
 // Call answers searches itself and sends the calls of offered tools together. A tool that was not offered before this
 // turn is invalid, also where a search of this very turn finds it: the model cannot have known its parameters.

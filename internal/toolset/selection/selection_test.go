@@ -253,13 +253,13 @@ func TestSearch(t *testing.T) {
 			t.Errorf("call %d: marked as a search: %v", i, !searched)
 		}
 	}
-	if got := namesIn(session.Offered()); !slices.Equal(got, []string{"search_tools", "tool42"}) {
+	if got := namesIn(session.CallableTools()); !slices.Equal(got, []string{"search_tools", "tool42"}) {
 		t.Errorf("offered %v", got)
 	}
 	// The next turn may call what was found, and a search for more words finds no more than Results.
 	results = session.Call(t.Context(), []chat.ToolCall{call("tool42", "{}"), call("search_tools", `{"query":"handles the system"}`)})
-	if results[0].Text != "did tool42" || strings.Count(results[1].Text, `"function"`) != 4 || len(session.Offered()) != 4 {
-		t.Errorf("%+v, offered %v", results, namesIn(session.Offered()))
+	if results[0].Text != "did tool42" || strings.Count(results[1].Text, `"function"`) != 4 || len(session.CallableTools()) != 4 {
+		t.Errorf("%+v, offered %v", results, namesIn(session.CallableTools()))
 	}
 	if len(inner.sent) != 2 {
 		t.Errorf("sent %v", inner.sent)
@@ -268,7 +268,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("closed %d times, %v", inner.closed, err)
 	}
 	other, err := s.Open(t.Context(), "f")
-	if err != nil || len(other.(*SearchSession).Offered()) != 1 {
+	if err != nil || len(other.(*SearchSession).CallableTools()) != 1 {
 		t.Errorf("what one episode found, another knows: %v", err)
 	}
 }
@@ -289,7 +289,7 @@ func TestNeeded(t *testing.T) {
 		share           float64
 		want            bool
 	}{{100, 2048, 0.25, false}, {513, 2048, 0.25, true}, {512, 2048, 0.25, false}} {
-		if got := SearchNeeded(tc.tokens, tc.context, tc.share); got != tc.want {
+		if got := NeedsSearch(tc.tokens, tc.context, tc.share); got != tc.want {
 			t.Errorf("%+v: %v", tc, got)
 		}
 	}

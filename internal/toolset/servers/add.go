@@ -118,9 +118,9 @@ func tools(ctx context.Context, h *host.Host, c config.Config, file, name string
 	o.ConnectTimeout, o.ProbeTimeout = min(o.ConnectTimeout, patience), min(o.ProbeTimeout, patience)
 	r := mcp.Inspect(ctx, housing.Servers, o)[0]
 	if r.Err == nil {
-		toolset.KeepListed(h, housing.Servers, r.Tools)
+		toolset.KeepListing(h, housing.Servers, r.Tools)
 	} else {
-		next = housing.NextForAdded(servers.Servers[name], r.Err, again)
+		next = housing.NextAfterAdd(servers.Servers[name], r.Err, again)
 	}
 	return r.Tools, housing.FindPlace(ctx, c, r.Tools, r.Err), next, r.Err
 }

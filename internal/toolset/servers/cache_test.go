@@ -61,7 +61,7 @@ func TestTriedOfSeveralLists(t *testing.T) {
 	tried("2.json", "three", "write", "b")
 	tried("3.json", "two", "read", "a")
 	tried("4.json", "four", "read", "c") // which says the same but for its annotations
-	if list, err := readTried(dir); err != nil || len(list) != 3 {
+	if list, err := readTrials(dir); err != nil || len(list) != 3 {
 		t.Errorf("%d, %v", len(list), err)
 	}
 }

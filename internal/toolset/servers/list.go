@@ -57,10 +57,10 @@ func Ls(h *host.Host, c config.Config, file string) (Known, error) {
 	if file == "" {
 		file = c.MCP.Config
 	}
-	if err := k.addConfigured(h, file); err != nil {
+	if err := k.addFromConfig(h, file); err != nil {
 		return k, err
 	}
-	if k.Tried, err = readTried(filepath.Join(store.Dir, "servers", "tried")); err != nil {
+	if k.Tried, err = readTrials(filepath.Join(store.Dir, "servers", "tried")); err != nil {
 		return k, err
 	}
 	k.lint()
@@ -101,8 +101,8 @@ func (k *Known) lint() {
 	all.Wait()
 }
 
-// addConfigured adds the servers of a configuration, with what was seen of them; a file that is not there has none.
-func (k *Known) addConfigured(h *host.Host, file string) error {
+// addFromConfig adds the servers of a configuration, with what was seen of them; a file that is not there has none.
+func (k *Known) addFromConfig(h *host.Host, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -143,8 +143,8 @@ func (k *Known) addConfigured(h *host.Host, file string) error {
 	return nil
 }
 
-// readTried reads what came of trials, by name. A file that is broken is as if it had not been tried.
-func readTried(dir string) ([]Tried, error) {
+// readTrials reads what came of trials, by name. A file that is broken is as if it had not been tried.
+func readTrials(dir string) ([]Tried, error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []Tried{}, nil

@@ -63,7 +63,7 @@ func Search(ctx context.Context, h *host.Host, x Lookup) (Listed, error) {
 		return l, err
 	}
 	l = Listed{Servers: found.Entries, Skipped: found.Skipped, More: found.More}
-	sayListed(h, l, x.Limit)
+	sayList(h, l, x.Limit)
 	if found.Kept > 0 {
 		h.Say("the list has %d more, and gives no page of them; search for words to find others", found.Kept)
 	}
@@ -84,7 +84,7 @@ func Search(ctx context.Context, h *host.Host, x Lookup) (Listed, error) {
 // mostSaid is how many reasons are told one by one.
 const mostSaid = 5
 
-func sayListed(h *host.Host, l Listed, limit int) {
+func sayList(h *host.Host, l Listed, limit int) {
 	for i, why := range l.Skipped {
 		if i == mostSaid && !h.Verbose {
 			h.Say("%s more left out; --verbose tells all", fault.Count(len(l.Skipped)-i, "entry"))

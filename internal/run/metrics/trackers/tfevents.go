@@ -132,13 +132,13 @@ func (w *TFEvents) rewrite(others ...string) error {
 // (tensorflow/core/lib/io/record_writer.h).
 func record(data []byte) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
-	out = binary.LittleEndian.AppendUint32(out, masked(out))
+	out = binary.LittleEndian.AppendUint32(out, maskedCRC(out))
 	out = append(out, data...)
-	return binary.LittleEndian.AppendUint32(out, masked(data))
+	return binary.LittleEndian.AppendUint32(out, maskedCRC(data))
 }
 
-// masked is the CRC-32C of bytes, rotated and shifted, as records have it (tensorflow/core/lib/hash/crc32c.h).
-func masked(data []byte) uint32 {
+// maskedCRC is the CRC-32C of bytes, rotated and shifted, as records have it (tensorflow/core/lib/hash/crc32c.h).
+func maskedCRC(data []byte) uint32 {
 	crc := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }

@@ -28,8 +28,8 @@ var encodings = []struct {
 	{regexp.MustCompile(`[A-Za-z0-9._~+-]*(?:%[0-9a-fA-F]{2}[A-Za-z0-9._~+-]*)+`), url.QueryUnescape},
 }
 
-// encoded are runs of a text that hold a secret in base64, in hexadecimal or as in a URL.
-func encoded(text string) (out []Found) {
+// findEncoded are runs of a text that hold a secret in base64, in hexadecimal or as in a URL.
+func findEncoded(text string) (out []Found) {
 	for _, e := range encodings {
 		for _, at := range e.run.FindAllStringIndex(text, -1) {
 			said, err := e.decode(text[at[0]:at[1]])

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropTyped empties a terminal's queue of lines that nobody has read. Of what is no terminal it drops nothing.
-func dropTyped(f *os.File) {
+// dropInput empties a terminal's queue of lines that nobody has read. Of what is no terminal it drops nothing.
+func dropInput(f *os.File) {
 	c, err := f.SyscallConn()
 	if err != nil {
 		return

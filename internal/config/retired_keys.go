@@ -7,9 +7,9 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// retired are the keys that an older hone had, and what to do instead. The configuration that a run keeps names each key,
+// retiredKeys are the keys that an older hone had, and what to do instead. The configuration that a run keeps names each key,
 // so that a run of before can go on they are passed over where they were switched off.
-func retired() map[string]string {
+func retiredKeys() map[string]string {
 	return map[string]string{
 		"grpo.recoveries": "leave it out: groups that went on from failed calls cost 6.6 points [3.4, 9.7] " +
 			"(docs/LEARNING.md, credit for turns)",
@@ -28,7 +28,7 @@ func (s source) passOver(n ast.Node, prefix string) error {
 	var err error
 	m.Values = slices.DeleteFunc(m.Values, func(v *ast.MappingValueNode) bool {
 		name := prefix + v.Key.GetToken().Value
-		instead, gone := retired()[name]
+		instead, gone := retiredKeys()[name]
 		switch {
 		case err != nil:
 		case !gone:
